@@ -63,10 +63,8 @@ class SessionChannel:
         text, _, self.data = self.data.partition(b"\0")
         return text
 
-    def waiting(self):
-        import select
-
-        return bool(self.data or select.select([self.fd], [], [], 0)[0])
+    def waiting(self, select):
+        return bool(self.data or select([self.fd], [], [], 0)[0])
 
     def send(self, data):
         data = memoryview(data)
@@ -100,14 +98,25 @@ def session_input(data):
     sys.stdin = sys.__stdin__ = open(0, "r", errors="surrogateescape", closefd=False)
 
 
+def session_traces():
+    import linecache
+    import traceback
+
+    return linecache, traceback
+
+
 class Session:
     def __init__(self, channel, guard=None):
         import _ast
         import _signal
         import gc
         import json
+        import select
 
         self.ast, self.signal, self.dumps, self.gc = _ast, _signal, json.dumps, gc
+        self.select = select.select
+        # With a guard of imports, those of this file are checked as well once a program has begun.
+        self.traces = session_traces() if guard and guard.mode == "imports" else None
         self.channel = channel
         self.running = self.reading = self.pending = False
         self.sources = {}
@@ -123,7 +132,7 @@ class Session:
         if self.running:
             raise KeyboardInterrupt
         # For a run that is about to arrive; or for one that has just ended: too late.
-        self.pending = self.reading or self.channel.waiting()
+        self.pending = self.reading or self.channel.waiting(self.select)
 
     def compile(self, source, name):
         """Statements, and the expression at their end; either may be None."""
@@ -168,9 +177,7 @@ class Session:
         if getattr(sys, "excepthook", None) is not sys.__excepthook__:
             sys.excepthook(type(error), error, trace)
         else:
-            import linecache
-            import traceback
-
+            linecache, traceback = self.traces or session_traces()
             linecache.cache.update(self.sources)
             traceback.print_exception(type(error), error, trace)
         return 130 if isinstance(error, KeyboardInterrupt) else 1

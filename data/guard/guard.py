@@ -219,6 +219,8 @@ class Guard:
         self.rest(False, self.own)
 
     def begin_imports(self):
+        if self.hooked:  # by an earlier run of a session: these imports would be checked too
+            return
         import builtins
         import importlib
 
@@ -241,9 +243,8 @@ class Guard:
             check(str(name))
             return real_module(name, package)
 
-        if not self.hooked:
-            self.hooked = True
-            builtins.__import__, importlib.import_module = importer, import_module
+        self.hooked = True
+        builtins.__import__, importlib.import_module = importer, import_module
 
     # --- reports ---
 

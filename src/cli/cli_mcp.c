@@ -11,11 +11,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "cli/cli_report.h"
 #include "cli/command.h"
 #include "cli/exit_status.h"
-#include "cli/report.h"
 #include "engine/engine.h"
-#include "mcp/mcp_stdio.h"
+#include "mcp/transport/mcp_stdio.h"
 #include "tools/tools.h"
 
 struct mcp_args {
@@ -27,19 +27,18 @@ struct mcp_args {
 };
 
 static const struct option_info options[] = {
-	{ "--policy", "POLICY", "the policy of the code (default)", option_take_text,
-	  offsetof(struct mcp_args, policy), NULL },
-	{ "--config", "DIR", "the operator's policies and runtimes (/etc/brig)",
-	  option_take_directory, offsetof(struct mcp_args, config), NULL },
-	{ "--audit", "FILE", "add a record of each run to this audit chain ($BRIG_AUDIT)",
-	  option_take_text, offsetof(struct mcp_args, audit), NULL },
-	{ "--cold", NULL, "make every cell on demand, none in advance", option_take_flag,
-	  offsetof(struct mcp_args, cold), NULL },
-	{ "--yes", NULL, "consent to these runs", option_take_flag, offsetof(struct mcp_args, yes),
-	  NULL },
+	OPTION_TEXT("--policy", "POLICY", &complete_policy, offsetof(struct mcp_args, policy),
+		    "the policy of the code (default)"),
+	OPTION_DIRECTORY("--config", "DIR", offsetof(struct mcp_args, config),
+			 "the operator's policies and runtimes (/etc/brig)"),
+	OPTION_TEXT("--audit", "FILE", &complete_file, offsetof(struct mcp_args, audit),
+		    "add a record of each run to this audit chain ($BRIG_AUDIT)"),
+	OPTION_FLAG("--cold", offsetof(struct mcp_args, cold),
+		    "make every cell on demand, none in advance"),
+	OPTION_FLAG("--yes", offsetof(struct mcp_args, yes), "consent to these runs"),
 };
 
-static const struct syntax syntax = {
+const struct syntax mcp_syntax = {
 	.command = "mcp",
 	.usage = "mcp [OPTIONS]",
 	.about = "Serves the Model Context Protocol on standard input and output: the tool\n"
@@ -151,5 +150,5 @@ int command_mcp(int argc, char **argv)
 {
 	struct mcp_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &args, work);
+	return command_work(&mcp_syntax, argc, argv, &args, work);
 }

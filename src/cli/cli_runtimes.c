@@ -4,10 +4,10 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/cli_report.h"
 #include "cli/command.h"
 #include "cli/exit_status.h"
-#include "cli/report.h"
-#include "lib/prepare/listing.h"
+#include "lib/prepare/inventory.h"
 
 struct runtimes_args {
 	bool json;
@@ -64,23 +64,24 @@ static int list(void *into, const struct arguments *given)
 	return status;
 }
 
+static const struct option_info options[] = {
+	OPTION_FLAG("--json", offsetof(struct runtimes_args, json), "print JSON"),
+	OPTION_DIRECTORY("--config", "DIR", offsetof(struct runtimes_args, config),
+			 "the operator's runtimes (/etc/brig)"),
+};
+
+const struct syntax runtimes_syntax = {
+	.command = "runtimes",
+	.usage = "runtimes [OPTIONS]",
+	.about = "Lists the languages that brig supports, with the version and the\n"
+		 "program on this host for each, or how to install it.",
+	.options = options,
+	.options_count = ARRAY_SIZE(options),
+};
+
 int command_runtimes(int argc, char **argv)
 {
-	static const struct option_info options[] = {
-		{ "--json", NULL, "print JSON", option_take_flag,
-		  offsetof(struct runtimes_args, json), NULL },
-		{ "--config", "DIR", "the operator's runtimes (/etc/brig)", option_take_directory,
-		  offsetof(struct runtimes_args, config), NULL },
-	};
-	static const struct syntax syntax = {
-		.command = "runtimes",
-		.usage = "runtimes [OPTIONS]",
-		.about = "Lists the languages that brig supports, with the version and the\n"
-			 "program on this host for each, or how to install it.",
-		.options = options,
-		.options_count = ARRAY_SIZE(options),
-	};
 	struct runtimes_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &args, list);
+	return command_work(&runtimes_syntax, argc, argv, &args, list);
 }

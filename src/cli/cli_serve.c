@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `brig serve`: the command line of the service. The service itself is in src/serve/supervisor.c.
+ * `brig serve`: the command line of the service. The service itself is in
+ * src/serve/supervisor/supervisor.c.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -13,13 +14,13 @@
 
 #include "base/cleanup.h"
 #include "base/config_path.h"
-#include "base/path.h"
+#include "base/files/path.h"
 #include "base/strlist.h"
 #include "cli/cli.h"
+#include "cli/cli_report.h"
 #include "cli/command.h"
 #include "cli/exit_status.h"
-#include "cli/report.h"
-#include "serve/supervisor.h"
+#include "serve/supervisor/supervisor.h"
 
 /*
  * The options of the command line; kept, because SIGHUP reads the file again and they still apply.
@@ -205,32 +206,34 @@ static int run(void *into, const struct arguments *given)
 	return status;
 }
 
+static const struct completion log_levels = COMPLETE_COLUMN(role_levels, name);
+
 static const struct option_info options[] = {
-	{ "--listen", "PLACE", "unix:PATH or ADDRESS:PORT; repeatable", option_take_list,
-	  offsetof(struct serve_args, listen), NULL },
-	{ "--state", "DIR", "the directory for state", option_take_text,
-	  offsetof(struct serve_args, state), NULL },
-	{ "--config", "DIR", "serve.json, policies and runtimes of the operator", option_take_text,
-	  offsetof(struct serve_args, config), NULL },
-	{ "--tokens", "FILE", "the file of tokens for access by TCP", option_take_text,
-	  offsetof(struct serve_args, tokens), NULL },
-	{ "--socket-mode", "MODE", "mode of unix sockets, octal (0600)", option_take_text,
-	  offsetof(struct serve_args, socket_mode), NULL },
-	{ "--socket-group", "GROUP", "group of unix sockets", option_take_text,
-	  offsetof(struct serve_args, socket_group), NULL },
-	{ "--insecure-bind", NULL, "allow network addresses without TLS", option_take_flag,
-	  offsetof(struct serve_args, insecure_bind), NULL },
-	{ "--log-level", "LEVEL", "error, warning, notice, info or debug", option_take_text,
-	  offsetof(struct serve_args, log_level), NULL },
-	{ "--set", "KEY=VALUE", "set any key of serve.json; repeatable", option_take_list,
-	  offsetof(struct serve_args, set), NULL },
-	{ "--dev", NULL, "trial mode: state is removed at the end", option_take_flag,
-	  offsetof(struct serve_args, dev), NULL },
-	{ "--check", NULL, "only check the configuration, and print the effective values",
-	  option_take_flag, offsetof(struct serve_args, check), NULL },
+	OPTION_LIST("--listen", "PLACE", NULL, offsetof(struct serve_args, listen),
+		    "unix:PATH or ADDRESS:PORT; repeatable"),
+	OPTION_TEXT("--state", "DIR", &complete_directory, offsetof(struct serve_args, state),
+		    "the directory for state"),
+	OPTION_TEXT("--config", "DIR", &complete_directory, offsetof(struct serve_args, config),
+		    "serve.json, policies and runtimes of the operator"),
+	OPTION_TEXT("--tokens", "FILE", &complete_file, offsetof(struct serve_args, tokens),
+		    "the file of tokens for access by TCP"),
+	OPTION_TEXT("--socket-mode", "MODE", NULL, offsetof(struct serve_args, socket_mode),
+		    "mode of unix sockets, octal (0600)"),
+	OPTION_TEXT("--socket-group", "GROUP", NULL, offsetof(struct serve_args, socket_group),
+		    "group of unix sockets"),
+	OPTION_FLAG("--insecure-bind", offsetof(struct serve_args, insecure_bind),
+		    "allow network addresses without TLS"),
+	OPTION_TEXT("--log-level", "LEVEL", &log_levels, offsetof(struct serve_args, log_level),
+		    "error, warning, notice, info or debug"),
+	OPTION_LIST("--set", "KEY=VALUE", NULL, offsetof(struct serve_args, set),
+		    "set any key of serve.json; repeatable"),
+	OPTION_FLAG("--dev", offsetof(struct serve_args, dev),
+		    "trial mode: state is removed at the end"),
+	OPTION_FLAG("--check", offsetof(struct serve_args, check),
+		    "only check the configuration, and print the effective values"),
 };
 
-static const struct syntax syntax = {
+const struct syntax serve_syntax = {
 	.command = "serve",
 	.usage = "serve [OPTIONS]",
 	.about = "Serves the HTTP API until SIGTERM or Ctrl-C. Without options: on a unix socket\n"
@@ -248,7 +251,7 @@ int command_serve(int argc, char **argv)
 
 	/* The ledger writes the audit chain; its roles could not write to another one. */
 	(void)unsetenv("BRIG_AUDIT");
-	int status = command_work(&syntax, argc, argv, &args, run);
+	int status = command_work(&serve_syntax, argc, argv, &args, run);
 
 	strlist_done(&args.listen);
 	strlist_done(&args.set);

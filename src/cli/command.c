@@ -4,13 +4,16 @@
 
 #include <string.h>
 
-#include "cli/report.h"
+#include "cli/cli_report.h"
 
 /* With --json, for a command that has it, errors of the command line are JSON as well. */
 static bool wants_json(const struct syntax *syntax, int argc, char **argv)
 {
-	for (size_t i = 0; i < syntax->options_count; i++) {
-		if (strcmp(syntax->options[i].name, "--json") == 0) {
+	struct option_info room[OPTIONS_MAX];
+	struct option_rows options = syntax_options(syntax, room);
+
+	for (size_t i = 0; i < options.count; i++) {
+		if (strcmp(options.items[i].name, "--json") == 0) {
 			return options_mention(argc, argv, "--json");
 		}
 	}

@@ -12,16 +12,10 @@
 
 /* Which service to use: two options that all commands with a service share. */
 #define SERVICE_OPTIONS(type, member)                                                              \
-	{ "--service",                                                                             \
-	  "URL",                                                                                   \
-	  "unix:PATH, http://HOST:PORT or https://HOST:PORT ($BRIG_URL)",                          \
-	  option_take_text,                                                                        \
-	  offsetof(type, member),                                                                  \
-	  NULL },                                                                                  \
-	{                                                                                          \
-		"--socket", "PATH", "the service's unix socket ($BRIG_SOCKET)", option_take_text,  \
-			offsetof(type, member), NULL                                               \
-	}
+	OPTION_TEXT("--service", "URL", NULL, offsetof(type, member),                              \
+		    "unix:PATH, http://HOST:PORT or https://HOST:PORT ($BRIG_URL)"),               \
+		OPTION_TEXT("--socket", "PATH", &complete_file, offsetof(type, member),            \
+			    "the service's unix socket ($BRIG_SOCKET)")
 
 /*
  * Returns the exit status. `line` is the struct that the options fill; the caller frees its

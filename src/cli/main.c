@@ -21,119 +21,34 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/suggest.h"
 #include "cli/cli.h"
+#include "cli/cli_report.h"
 #include "cli/exit_status.h"
-#include "cli/report.h"
-#include "serve/supervisor.h"
-
-struct command {
-	const char *name;
-	const char *about;
-	int (*main)(int argc, char **argv);
-};
-
-static int command_help(int argc, char **argv);
-static int command_version(int argc, char **argv);
-
-static const struct command commands[] = {
-	{ "run", "run code or a program in a cell", command_run },
-	{ "explain", "show the plan of a run without running it", command_explain },
-	{ "doctor", "check what this host can enforce, and how to repair the rest",
-	  command_doctor },
-	{ "runtimes", "list the available languages", command_runtimes },
-	{ "bench", "measure cold and warm runs on this host", command_bench },
-	{ "mcp", "serve the Model Context Protocol on stdin and stdout", command_mcp },
-	{ "policy", "list, show, check or learn policies", command_policy },
-	{ "serve", "serve the HTTP API on a socket", command_serve },
-	{ "ps", "list your executions of a service", command_ps },
-	{ "logs", "print the output of an execution of a service", command_logs },
-	{ "kill", "end an execution of a service", command_kill },
-	{ "queue", "show the queue of a service, and release or drop a held one", command_queue },
-	{ "top", "monitor a service", command_top },
-	{ "token", "create, list or revoke tokens for the service", command_token },
-	{ "audit", "verify or read the audit chain of the service", command_audit },
-	{ "help", "explain brig or a command", command_help },
-	{ "version", "print the version", command_version },
-};
+#include "serve/supervisor/supervisor.h"
 
 /* The same words as options, as people try them. */
-static const struct command spelled_as_options[] = {
-	{ "--help", NULL, command_help },
-	{ "-h", NULL, command_help },
-	{ "--version", NULL, command_version },
+static const struct {
+	const char *name;
+	int (*main)(int argc, char **argv);
+} spelled_as_options[] = {
+	{ "--help", command_help },
+	{ "-h", command_help },
+	{ "--version", command_version },
 };
 
-static const struct command *find(const struct command *table, size_t count, const char *name)
+static int command_main(int argc, char **argv)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(table[i].name, name) == 0) {
-			return &table[i];
+	const struct command *command = command_find(argv[0]);
+
+	if (command) {
+		return command->main(argc, argv);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(spelled_as_options); i++) {
+		if (strcmp(spelled_as_options[i].name, argv[0]) == 0) {
+			return spelled_as_options[i].main(argc, argv);
 		}
 	}
-	return NULL;
-}
-
-static void overview(struct buf *text)
-{
-	buf_adds(text, "usage: brig COMMAND [ARGS...]\n\n"
-		       "Runs untrusted code in a sealed cell, and reports how it ended.\n\n"
-		       "Commands:\n");
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-		buf_addf(text, "  %-10s %s\n", commands[i].name, commands[i].about);
-	}
-	buf_adds(text,
-		 "\nbrig COMMAND --help explains a command; brig --version prints the version.\n"
-		 "A first run: brig run -c 'print(6 * 7)'\n");
-}
-
-static int unknown_command(int argc, char **argv)
-{
-	struct suggestion best = { 0 };
-	struct brig_error error = { 0 };
-	const char *name = argv[0];
-
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-		suggest(&best, name, commands[i].name);
-	}
-	error_set(&error, BRIG_E_INPUT, EINVAL, "unknown command '%s'", name);
-	if (best.word) {
-		error_remedy(&error, "did you mean %s? brig --help lists all", best.word);
-	} else {
-		error_remedy(&error,
-			     "to run a file: brig run FILE; brig --help lists the commands");
-	}
-	return report_usage(&error, options_mention(argc, argv, "--json"));
-}
-
-static int command_help(int argc, char **argv)
-{
-	_cleanup_(buf_done)
-	struct buf text = { 0 };
-	char word[] = "--help";
-
-	if (argc > 1 && argv[1][0] != '-') {
-		const struct command *command = find(commands, ARRAY_SIZE(commands), argv[1]);
-		if (!command) {
-			return unknown_command(argc - 1, argv + 1);
-		}
-		if (command->main != command_help && command->main != command_version) {
-			return command->main(2, (char *[]){ argv[1], word, NULL });
-		}
-	}
-	overview(&text);
-	return report_text(&text);
-}
-
-static int command_version(int argc, char **argv)
-{
-	_cleanup_(buf_done)
-	struct buf text = { 0 };
-
-	(void)argc;
-	(void)argv;
-	buf_adds(&text, "brig " BRIG_VERSION "\n");
-	return report_text(&text);
+	return command_unknown(argc, argv);
 }
 
 /* The next file that is opened would take the number of a closed stream. */
@@ -168,9 +83,5 @@ int main(int argc, char **argv)
 	if (role >= 0) {
 		return role;
 	}
-	const struct command *command = find(commands, ARRAY_SIZE(commands), argv[1]);
-	if (!command) {
-		command = find(spelled_as_options, ARRAY_SIZE(spelled_as_options), argv[1]);
-	}
-	return command ? command->main(argc - 1, argv + 1) : unknown_command(argc - 1, argv + 1);
+	return command_main(argc - 1, argv + 1);
 }

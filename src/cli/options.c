@@ -9,6 +9,46 @@
 #include "base/strlist.h"
 #include "base/suggest.h"
 #include "cli/option_hints.h"
+#include "provider/provider.h"
+
+const struct completion complete_file = { .kind = COMPLETE_FILE };
+const struct completion complete_directory = { .kind = COMPLETE_DIRECTORY };
+const struct completion complete_language = { .kind = COMPLETE_LANGUAGE };
+const struct completion complete_policy = { .kind = COMPLETE_POLICY };
+
+static const char *provider_name(size_t index)
+{
+	return providers[index] ? providers[index]->name : NULL;
+}
+const struct completion complete_provider = { .kind = COMPLETE_WORDS, .word = provider_name };
+
+const char *completion_word(const struct completion *completion, size_t index)
+{
+	const char *words = (const char *)completion->words;
+
+	if (completion->word) {
+		return completion->word(index);
+	}
+	if (index >= completion->count) {
+		return NULL;
+	}
+	return *(const char *const *)(const void *)(words + index * completion->stride);
+}
+
+struct option_rows syntax_options(const struct syntax *syntax, struct option_info room[OPTIONS_MAX])
+{
+	if (syntax->make_options) {
+		return (struct option_rows){ room, syntax->make_options(room) };
+	}
+	return (struct option_rows){ syntax->options, syntax->options_count };
+}
+
+/* A command line that is being parsed. */
+struct parsing {
+	const struct syntax *syntax;
+	struct option_rows options;
+	void *into;
+};
 
 static void *field_of(void *into, const struct option_info *option)
 {
@@ -55,10 +95,11 @@ int option_take_list(void *into, const struct option_info *option, const char *v
 	return 0;
 }
 
-static const struct option_info *find(const struct syntax *syntax, const char *name, size_t length)
+static const struct option_info *find(const struct option_rows *options, const char *name,
+				      size_t length)
 {
-	for (size_t i = 0; i < syntax->options_count; i++) {
-		const struct option_info *option = &syntax->options[i];
+	for (size_t i = 0; i < options->count; i++) {
+		const struct option_info *option = &options->items[i];
 		if (strncmp(option->name, name, length) == 0 && option->name[length] == '\0') {
 			return option;
 		}
@@ -66,17 +107,18 @@ static const struct option_info *find(const struct syntax *syntax, const char *n
 	return NULL;
 }
 
-static int unknown_option(const struct syntax *syntax, const char *name, size_t length,
+static int unknown_option(const struct parsing *parsing, const char *name, size_t length,
 			  struct brig_error *err)
 {
+	const struct syntax *syntax = parsing->syntax;
 	struct suggestion best = { 0 };
 	char word[64];
 
 	size_t size = length < sizeof(word) - 1 ? length : sizeof(word) - 1;
 	memcpy(word, name, size);
 	word[size] = '\0';
-	for (size_t i = 0; i < syntax->options_count; i++) {
-		suggest(&best, word, syntax->options[i].name);
+	for (size_t i = 0; i < parsing->options.count; i++) {
+		suggest(&best, word, parsing->options.items[i].name);
 	}
 	suggest(&best, word, "--help");
 	int r = error_set(err, BRIG_E_INPUT, EINVAL, "%s: unknown option %s", syntax->command,
@@ -94,21 +136,22 @@ static int unknown_option(const struct syntax *syntax, const char *name, size_t 
 }
 
 /* One option at argv[at]; *ret is the index of the next word. */
-static int take_option(const struct syntax *syntax, char **argv, int at, void *into, int *ret,
+static int take_option(const struct parsing *parsing, char **argv, int at, int *ret,
 		       struct brig_error *err)
 {
+	const char *command = parsing->syntax->command;
 	const char *word = argv[at];
 	size_t length = strncmp(word, "--", 2) == 0 ? strcspn(word, "=") : strlen(word);
 	const char *value = word[length] == '=' ? word + length + 1 : NULL;
-	const struct option_info *option = find(syntax, word, length);
+	const struct option_info *option = find(&parsing->options, word, length);
 
 	if (!option) {
-		return unknown_option(syntax, word, length, err);
+		return unknown_option(parsing, word, length, err);
 	}
 	*ret = at + 1;
 	if (!option->value && value) {
-		int r = error_set(err, BRIG_E_INPUT, EINVAL, "%s: %s takes no value",
-				  syntax->command, option->name);
+		int r = error_set(err, BRIG_E_INPUT, EINVAL, "%s: %s takes no value", command,
+				  option->name);
 		error_remedy(err, "write %s alone", option->name);
 		return r;
 	}
@@ -116,13 +159,13 @@ static int take_option(const struct syntax *syntax, char **argv, int at, void *i
 		value = argv[at + 1];
 		if (!value || strcmp(value, "--") == 0) {
 			int r = error_set(err, BRIG_E_INPUT, EINVAL, "%s: %s needs a value",
-					  syntax->command, option->name);
+					  command, option->name);
 			error_remedy(err, "write %s %s", option->name, option->value);
 			return r;
 		}
 		*ret = at + 2;
 	}
-	return option->take(into, option, value, err);
+	return option->take(parsing->into, option, value, err);
 }
 
 static int take_operand(const struct syntax *syntax, const char *word, struct arguments *ret,
@@ -152,6 +195,9 @@ static bool is_help(const char *word)
 int options_parse(const struct syntax *syntax, int argc, char **argv, void *into,
 		  struct arguments *ret, struct brig_error *err)
 {
+	struct option_info room[OPTIONS_MAX];
+	const struct parsing parsing = { syntax, syntax_options(syntax, room), into };
+
 	*ret = (struct arguments){ 0 };
 	for (int i = 1; i < argc;) {
 		const char *word = argv[i];
@@ -169,7 +215,7 @@ int options_parse(const struct syntax *syntax, int argc, char **argv, void *into
 			r = take_operand(syntax, word, ret, err);
 			i++;
 		} else {
-			r = take_option(syntax, argv, i, into, &i, err);
+			r = take_option(&parsing, argv, i, &i, err);
 		}
 		if (r < 0) {
 			return r;

@@ -34,10 +34,13 @@ static void add_option(const char *name, const char *value, const char *about, s
 
 void options_help(const struct syntax *syntax, struct buf *out)
 {
+	struct option_info room[OPTIONS_MAX];
+	struct option_rows options = syntax_options(syntax, room);
+
 	add_usage(syntax->usage, out);
 	buf_addf(out, "\n%s\n\nOptions:\n", syntax->about);
-	for (size_t i = 0; i < syntax->options_count; i++) {
-		const struct option_info *option = &syntax->options[i];
+	for (size_t i = 0; i < options.count; i++) {
+		const struct option_info *option = &options.items[i];
 		add_option(option->name, option->value, option->about, out);
 	}
 	add_option("--help", NULL, "show this help", out);

@@ -3,7 +3,7 @@
 #ifndef BRIG_CLI_READ_INPUT_H
 #define BRIG_CLI_READ_INPUT_H
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/error.h"
 
 /* 0 or -errno; -EFBIG: it has more than `max` bytes. */

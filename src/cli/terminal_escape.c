@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/bytes/utf8.h"
 #include "base/cleanup.h"
-#include "base/utf8.h"
 
 /* Characters outside ASCII that have effects instead of being visible. */
 static const struct {

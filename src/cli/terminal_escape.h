@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 
 /* State between pieces of one stream. Zero-initialise it. */
 struct terminal_escape {

@@ -11,6 +11,7 @@
 #include "runtime/runtime.h"
 
 struct call_watch;
+struct choice_memory;
 struct warm;
 
 struct brig_context {
@@ -23,6 +24,7 @@ struct brig_context {
 	bool brokered;
 	struct cgroup_manager *groups; /* owned */
 	struct watchdog *watchdog;     /* owned */
+	struct choice_memory *choices; /* owned: what was found out about providers; or NULL */
 	struct warm *warm;             /* owned: cells made ahead; NULL: none wanted */
 	/* owned: brig-gate, to be started, and the one that opens TLS; -1: not made yet */
 	int gate_programs[2];

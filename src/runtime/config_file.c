@@ -61,6 +61,20 @@ static int cannot_open(const struct runtime_source *source, const char *what, in
 	return -errnum;
 }
 
+static int open_folder(const struct runtime_source *source, int top, struct brig_error *err)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "runtimes/%s/", source->folder);
+	_cleanup_close_ int fd =
+		openat(top, source->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0) {
+		return errno == ENOENT ? -ENOENT : cannot_open(source, name, errno, err);
+	}
+	int r = check_trust(source, fd, name, true, err);
+	return r < 0 ? r : TAKE_FD(fd);
+}
+
 int config_dir_open(const struct runtime_source *source, struct brig_error *err)
 {
 	const char *config_dir = source->config_dir;
@@ -76,7 +90,7 @@ int config_dir_open(const struct runtime_source *source, struct brig_error *err)
 		return errno == ENOENT ? -ENOENT : cannot_open(source, "runtimes/", errno, err);
 	}
 	r = check_trust(source, fd, "runtimes/", true, err);
-	return r < 0 ? r : TAKE_FD(fd);
+	return r < 0 ? r : source->folder ? open_folder(source, fd, err) : TAKE_FD(fd);
 }
 
 /* "python" of "python.json"; false for other files (such as those that editors leave). */

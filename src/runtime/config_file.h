@@ -3,7 +3,7 @@
 #ifndef BRIG_RUNTIME_CONFIG_FILE_H
 #define BRIG_RUNTIME_CONFIG_FILE_H
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/error.h"
 #include "base/strlist.h"
 #include "runtime/runtime.h"

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 
 enum placeholder {
 	PLACEHOLDER_PROGRAM,

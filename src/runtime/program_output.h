@@ -3,7 +3,7 @@
 #ifndef BRIG_RUNTIME_PROGRAM_OUTPUT_H
 #define BRIG_RUNTIME_PROGRAM_OUTPUT_H
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 
 #define PROGRAM_OUTPUT_MAX 4096
 

@@ -36,6 +36,7 @@ struct runtime {
 	char source[64];           /* "code.py": name of a snippet in /sandbox */
 	struct source_words words; /* how the code itself names its file; all empty: it does not */
 	bool generic;              /* the "command" runtime: any program, no source */
+	bool engine;               /* the provider's engine runs the source: there is no program */
 
 	struct strlist candidates;   /* absolute paths of the program to look for, in order */
 	struct strlist version_argv; /* arguments that make it print its version */
@@ -80,12 +81,17 @@ struct runtime {
 
 struct runtime_source {
 	const char *config_dir;      /* contains runtimes/; may be NULL */
+	const char *folder;          /* of runtimes/, for a provider's own languages; or NULL */
 	const struct broker *broker; /* knows the owners of the files; NULL: checked directly */
 };
 
 int runtime_parse(const char *name, const char *text, size_t size, struct runtime **ret,
 		  struct brig_error *err);
 void runtime_free(struct runtime *runtime);
+static inline void runtime_freep(struct runtime **runtime)
+{
+	runtime_free(*runtime);
+}
 
 /* All runtimes, parsed, not yet detected; free each and the array. */
 int runtime_load_all(const struct runtime_source *source, struct runtime ***ret, size_t *ret_count,
@@ -118,6 +124,8 @@ int runtime_closure(const struct runtime *runtime, bool with_compiler, struct cl
  * brig makes new in the cell is left out: the caller copies it in.
  */
 int program_closure(const char *program, struct closure *ret, struct brig_error *err);
+/* For a library that a program of brig's own loads: also the loader. */
+int library_closure(const char *library, struct closure *ret, struct brig_error *err);
 
 struct runtime_values { /* values of placeholders */
 	const char *program, *source, *output;

@@ -57,7 +57,7 @@ int runtime_find(struct runtime *runtime, struct brig_error *err)
 	char real[PATH_MAX];
 	int r;
 
-	if (runtime->generic) {
+	if (runtime->generic || runtime->engine) {
 		return 0;
 	}
 	for (size_t i = 0; i < runtime->candidates.count; i++) {

@@ -74,6 +74,7 @@ const struct runtime_key runtime_keys[] = {
 	{ "source", KEY_TEXT, SIZED(source), .rule = rule_file },
 	{ "named_by", KEY_OBJECT, .keys = word_keys },
 	{ "generic", KEY_FLAG, AT(generic) },
+	{ "engine", KEY_FLAG, AT(engine) },
 	{ "program", KEY_LIST, AT(candidates), .rule = rule_program },
 	{ "package", KEY_OWNED, AT(package_hint), .rule = rule_name },
 	{ "version", KEY_OBJECT, .keys = version_keys },

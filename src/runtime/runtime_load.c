@@ -13,7 +13,7 @@
 #include "runtime/config_file.h"
 #include "runtime/runtime.h"
 
-static const char folder[] = "runtimes/";
+static const char top[] = "runtimes/";
 static const char extension[] = ".json";
 
 struct library {
@@ -44,27 +44,44 @@ static int library_open(struct library *library, const struct runtime_source *so
 	return 0;
 }
 
-/* "python" of "runtimes/python.json". */
-static bool embedded_name(const struct embedded_file *file, char name[64])
+/* The text behind `head`; NULL: it does not begin so. */
+static const char *behind(const char *text, const char *head)
 {
-	size_t head = sizeof(folder) - 1, tail = sizeof(extension) - 1, size = strlen(file->path);
+	size_t size = strlen(head);
 
-	if (size <= head + tail || size - head - tail >= 64 ||
-	    strncmp(file->path, folder, head) != 0 ||
-	    strcmp(file->path + size - tail, extension) != 0) {
+	return text && strncmp(text, head, size) == 0 ? text + size : NULL;
+}
+
+/* "python" of "runtimes/python.json", or of "runtimes/FOLDER/python.json". */
+static bool embedded_name(const struct embedded_file *file, const char *folder, char name[64])
+{
+	const char *rest = behind(file->path, top);
+
+	if (folder) {
+		rest = behind(behind(rest, folder), "/");
+	}
+	size_t tail = sizeof(extension) - 1, size = rest ? strlen(rest) : 0;
+	if (size <= tail || size - tail >= 64 || strchr(rest, '/') ||
+	    strcmp(rest + size - tail, extension) != 0) {
 		return false;
 	}
-	memcpy(name, file->path + head, size - head - tail);
-	name[size - head - tail] = '\0';
+	memcpy(name, rest, size - tail);
+	name[size - tail] = '\0';
 	return true;
 }
 
-static const struct embedded_file *find_embedded(const char *wanted)
+static const char *folder_of(const struct library *library)
+{
+	return library->source ? library->source->folder : NULL;
+}
+
+static const struct embedded_file *find_embedded(const struct library *library, const char *wanted)
 {
 	char name[64];
 
 	for (size_t i = 0; i < embedded_files_count; i++) {
-		if (embedded_name(&embedded_files[i], name) && strcmp(name, wanted) == 0) {
+		if (embedded_name(&embedded_files[i], folder_of(library), name) &&
+		    strcmp(name, wanted) == 0) {
 			return &embedded_files[i];
 		}
 	}
@@ -74,18 +91,18 @@ static const struct embedded_file *find_embedded(const char *wanted)
 static int library_list(struct library *library, struct brig_error *err)
 {
 	char name[64];
-	int r = 0;
+	int r = library->dir_fd < 0 ? 0 : config_dir_names(library->dir_fd, &library->names, err);
 
-	if (library->dir_fd >= 0) {
-		r = config_dir_names(library->dir_fd, &library->names, err);
+	if (r < 0) {
+		return r;
 	}
-	for (size_t i = 0; r == 0 && i < embedded_files_count; i++) {
-		if (embedded_name(&embedded_files[i], name) &&
+	for (size_t i = 0; i < embedded_files_count; i++) {
+		if (embedded_name(&embedded_files[i], folder_of(library), name) &&
 		    !strlist_has(&library->names, name) && strlist_add(&library->names, name) < 0) {
-			r = error_errno(err, BRIG_E_SYSTEM, ENOMEM, "runtimes");
+			return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "runtimes");
 		}
 	}
-	return r;
+	return 0;
 }
 
 /* The text of a runtime file: in `own`, or built in. -ENOENT (no error filled): no such runtime. */
@@ -102,7 +119,7 @@ static int library_text(const struct library *library, const char *name, struct 
 		*ret_size = own->size;
 		return 0;
 	}
-	file = r == -ENOENT ? find_embedded(name) : NULL;
+	file = r == -ENOENT ? find_embedded(library, name) : NULL;
 	if (!file) {
 		return r;
 	}
@@ -211,6 +228,19 @@ static void remedy_names(const struct library *library, struct brig_error *err)
 	error_remedy(err, "use one of %s", names.data ? names.data : "(none)");
 }
 
+/* By its name or an alias. */
+static int load_named(struct library *library, const char *name, struct runtime **ret,
+		      struct brig_error *err)
+{
+	int r = id_name_valid(name) ? load_one(library, name, ret, err) : -ENOENT;
+
+	if (r != -ENOENT) {
+		return r;
+	}
+	r = library_list(library, err);
+	return r < 0 ? r : search(library, name, match_alias, ret, err);
+}
+
 int runtime_load(const struct runtime_source *source, const char *name, struct runtime **ret,
 		 struct brig_error *err)
 {
@@ -221,16 +251,7 @@ int runtime_load(const struct runtime_source *source, const char *name, struct r
 	if (r < 0) {
 		return r;
 	}
-	if (id_name_valid(name)) {
-		r = load_one(&library, name, ret, err);
-		if (r != -ENOENT) {
-			return r;
-		}
-	}
-	r = library_list(&library, err);
-	if (r == 0) {
-		r = search(&library, name, match_alias, ret, err);
-	}
+	r = load_named(&library, name, ret, err);
 	if (r == -ENOENT) {
 		r = error_set(err, BRIG_E_RUNTIME, ENOENT, "unknown language \"%.64s\"", name);
 		remedy_names(&library, err);
@@ -238,41 +259,53 @@ int runtime_load(const struct runtime_source *source, const char *name, struct r
 	return r;
 }
 
+static int library_open_listed(struct library *library, const struct runtime_source *source,
+			       struct brig_error *err)
+{
+	int r = library_open(library, source, err);
+
+	return r < 0 ? r : library_list(library, err);
+}
+
+/* A file that has disappeared meanwhile is left out. */
+static int load_each(struct library *library, struct runtime **all, size_t *count,
+		     struct brig_error *err)
+{
+	for (size_t i = 0; i < library->names.count; i++) {
+		int r = load_one(library, library->names.items[i], &all[*count], err);
+		if (r < 0 && r != -ENOENT) {
+			return r;
+		}
+		*count += r == 0;
+	}
+	return 0;
+}
+
 int runtime_load_all(const struct runtime_source *source, struct runtime ***ret, size_t *ret_count,
 		     struct brig_error *err)
 {
 	_cleanup_(library_done)
 	struct library library = { .dir_fd = -1 };
-	struct runtime **all;
 	size_t count = 0;
-	int r = library_open(&library, source, err);
+	int r = library_open_listed(&library, source, err);
 
-	if (r == 0) {
-		r = library_list(&library, err);
-	}
 	if (r < 0) {
 		return r;
 	}
-	all = calloc(library.names.count + 1, sizeof(struct runtime *));
+	_cleanup_free_ struct runtime **all =
+		calloc(library.names.count + 1, sizeof(struct runtime *));
 	if (!all) {
 		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "runtimes");
 	}
-	for (size_t i = 0; i < library.names.count; i++) {
-		r = load_one(&library, library.names.items[i], &all[count], err);
-		if (r == 0) {
-			count++;
-		} else if (r != -ENOENT) {
-			break;
-		}
-	}
-	if (r < 0 && r != -ENOENT) {
+	r = load_each(&library, all, &count, err);
+	if (r < 0) {
 		while (count > 0) {
 			runtime_free(all[--count]);
 		}
-		free(all);
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
 		return r;
 	}
-	*ret = all;
+	*ret = TAKE_PTR(all);
 	*ret_count = count;
 	return 0;
 }
@@ -348,11 +381,8 @@ int runtime_for_file(const struct runtime_source *source, const char *path, cons
 	struct library library = { .dir_fd = -1 };
 	const char *slash = strrchr(path, '/');
 	const char *dot = strrchr(slash ? slash + 1 : path, '.');
-	int r = library_open(&library, source, err);
+	int r = library_open_listed(&library, source, err);
 
-	if (r == 0) {
-		r = library_list(&library, err);
-	}
 	if (r < 0) {
 		return r;
 	}

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "base/json/json_in.h"
@@ -301,7 +301,10 @@ static int check_whole(const struct parse *parse)
 	} checks[] = {
 		{ rt->generic && (rt->candidates.count || rt->compile.count || rt->source[0]),
 		  "generic", "a generic runtime has no program, source or compile" },
-		{ !rt->generic && rt->candidates.count == 0, "program", "is missing" },
+		{ !rt->generic && !rt->engine && rt->candidates.count == 0, "program",
+		  "is missing" },
+		{ rt->engine && (rt->candidates.count || rt->compile.count), "engine",
+		  "such a runtime has no program and no compile" },
 		{ !rt->generic && !rt->source[0], "source", "is missing" },
 		{ rt->run.count == 0, "run.argv", "is missing" },
 		{ rt->compile.count && !rt->output[0], "compile.output", "is missing" },
@@ -329,6 +332,13 @@ static int check_whole(const struct parse *parse)
 	return 0;
 }
 
+static int parse_whole(struct parse *parse)
+{
+	int r = set_object(parse, runtime_keys, "", parse->doc->root);
+
+	return r < 0 ? r : check_whole(parse);
+}
+
 int runtime_parse(const char *name, const char *text, size_t size, struct runtime **ret,
 		  struct brig_error *err)
 {
@@ -336,14 +346,13 @@ int runtime_parse(const char *name, const char *text, size_t size, struct runtim
 	struct json_doc doc = { 0 };
 	struct parse parse = { .doc = &doc, .err = err };
 	char file[64];
-	int r;
 
 	if (!id_name_valid(name) || strlen(name) >= sizeof(parse.runtime->name)) {
 		return error_set(err, BRIG_E_RUNTIME, EINVAL,
 				 "\"%.64s\" is not a valid runtime name", name);
 	}
 	(void)snprintf(file, sizeof(file), "runtimes/%s.json", name);
-	r = json_doc_load(&doc, file, text, size, err);
+	int r = json_doc_load(&doc, file, text, size, err);
 	if (r < 0) {
 		if (err && err->code == BRIG_E_POLICY) {
 			err->code = BRIG_E_RUNTIME;
@@ -355,10 +364,7 @@ int runtime_parse(const char *name, const char *text, size_t size, struct runtim
 		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "%s", file);
 	}
 	memcpy(parse.runtime->name, name, strlen(name) + 1);
-	r = set_object(&parse, runtime_keys, "", doc.root);
-	if (r == 0) {
-		r = check_whole(&parse);
-	}
+	r = parse_whole(&parse);
 	if (r < 0) {
 		runtime_free(parse.runtime);
 		return r;

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "base/path.h"
-#include "runtime/closure_rules.h"
+#include "base/files/path.h"
+#include "runtime/closure/closure_rules.h"
 #include "runtime/placeholder.h"
 
 #define TEXT_MAX 1023

@@ -31,21 +31,25 @@ static void find_version(const char *text, const char *pattern, char version[VER
 	version[size] = '\0';
 }
 
-static int ask_version(const struct runtime *runtime, char version[VERSION_BYTES],
-		       struct brig_error *err)
+static int read_output(const struct runtime *runtime, struct buf *output)
 {
 	_cleanup_(strlist_done)
 	struct strlist argv = { 0 };
-	_cleanup_(buf_done)
-	struct buf output = { 0 };
 	int r = strlist_add(&argv, runtime->program);
 
 	for (size_t i = 0; r == 0 && i < runtime->version_argv.count; i++) {
 		r = strlist_add(&argv, runtime->version_argv.items[i]);
 	}
-	if (r == 0) {
-		r = program_output_read(runtime->program, argv.items, TIMEOUT_MS, &output);
-	}
+	return r < 0 ? r : program_output_read(runtime->program, argv.items, TIMEOUT_MS, output);
+}
+
+static int ask_version(const struct runtime *runtime, char version[VERSION_BYTES],
+		       struct brig_error *err)
+{
+	_cleanup_(buf_done)
+	struct buf output = { 0 };
+	int r = read_output(runtime, &output);
+
 	if (r < 0) {
 		r = error_errno(err, BRIG_E_RUNTIME, -r, "cannot get the version of %s",
 				runtime->program);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/publish.h"
+#include "base/files/publish.h"
 
 static const char folder[] = "versions";
 static const char version_bytes[] =

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/sha256.h"
+#include "base/bytes/sha256.h"
 
 #define VERSION_BYTES 64
 #define VERSIONS_MAX  64 /* in memory: more than there are languages; the oldest is replaced */

@@ -4,6 +4,7 @@
 # The process id cannot be used to detect a fork, as the modules do: it is the same in all cells.
 
 TWISTER_WORDS = 624  # the state of that generator
+UUID_STATE = {"_node", "_last_timestamp", "_last_timestamp_v6", "_last_timestamp_v7"}
 
 
 def fresh_multiprocessing(process):
@@ -25,8 +26,29 @@ def fresh_threading(threading):
     threading._counter = threading._count(1).__next__  # Thread-1 is the program's
 
 
+def generate_time_safe(generate, made_up, real):
+    uuid, safe = generate()
+    mask = made_up if uuid[10] & 1 else real  # that bit: the node is not the address of a device
+    return uuid[:8] + bytes(map(int.__xor__, uuid[8:], mask)), safe
+
+
 def fresh_uuid(uuid):
-    uuid._node = uuid._last_timestamp = None
+    for name in UUID_STATE & vars(uuid).keys():
+        setattr(uuid, name, None)
+    generate = getattr(uuid, "_generate_time_safe", None)
+    if not generate:
+        return
+    # libuuid has chosen a clock sequence, and a node if there is no device, in the template. They
+    # are in variables of its own, which nothing resets: so each clone alters them in its own way.
+    noise = os.urandom(8)
+    made_up = bytes(map(int.__and__, noise, b"\x3f\xff\xfe\xff\xff\xff\xff\xff"))
+    masks = made_up, made_up[:2] + bytes(6)
+    # Its globals are not the driver's.
+    space = {"__builtins__": sys.modules["builtins"]}
+    code = generate_time_safe.__code__
+    uuid._generate_time_safe = FunctionType(code, space, None, (generate, *masks))
+    if "_uuid" in sys.modules:
+        sys.modules["_uuid"].generate_time_safe = uuid._generate_time_safe
 
 
 # For each clone.

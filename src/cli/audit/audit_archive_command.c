@@ -14,14 +14,14 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/files/publish.h"
 #include "base/json/json_out.h"
-#include "base/publish.h"
 #include "cli/audit/cli_audit.h"
+#include "cli/cli_report.h"
 #include "cli/exit_status.h"
-#include "cli/report.h"
-#include "ledger/audit_text.h"
+#include "ledger/audit/audit_text.h"
 #include "ledger/chain_key.h"
-#include "ledger/store.h"
+#include "ledger/store/store.h"
 
 #define CHUNK (1u << 20)
 
@@ -174,14 +174,20 @@ static int check(const char *path, const struct chain_checkpoint *until,
 	struct audit_report report;
 	int r = audit_file_open(path, &file, error);
 
-	memcpy(key.public, claims->public, sizeof(key.public));
-	r = r < 0 ? r : audit_verify(&file, 1, &key, found, error, &report, error);
-	if (r == 0 && (report.findings || report.head.sequence != until->sequence ||
-		       memcmp(report.head.hash, until->hash, CHAIN_HASH_SIZE) != 0)) {
-		found(error, until->sequence, "the archive does not end with this entry");
-		r = -EBADMSG;
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	memcpy(key.public, claims->public, sizeof(key.public));
+	r = audit_verify(&file, 1, &key, found, error, &report, error);
+	if (r < 0) {
+		return r;
+	}
+	if (report.findings || report.head.sequence != until->sequence ||
+	    memcmp(report.head.hash, until->hash, CHAIN_HASH_SIZE) != 0) {
+		found(error, until->sequence, "the archive does not end with this entry");
+		return -EBADMSG;
+	}
+	return 0;
 }
 
 /* Next to the database, with the same owner: the ledger reads it there. */

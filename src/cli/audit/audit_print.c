@@ -5,8 +5,8 @@
 #include "base/cleanup.h"
 #include "base/json/json_out.h"
 #include "cli/audit/cli_audit.h"
-#include "ledger/json_facts.h"
-#include "ledger/timestamp.h"
+#include "ledger/store/json_facts.h"
+#include "ledger/store/timestamp.h"
 
 /* Only valid JSON is added as JSON; anything else is added as a string. */
 static void add_facts(struct json_out *out, const struct chain_entry *entry)

@@ -15,12 +15,12 @@
 #include "base/cleanup.h"
 #include "base/json/json_out.h"
 #include "cli/audit/cli_audit.h"
+#include "cli/cli_report.h"
 #include "cli/exit_status.h"
-#include "cli/report.h"
-#include "ledger/audit_text.h"
+#include "ledger/audit/audit_text.h"
 #include "ledger/chain_key.h"
-#include "ledger/store.h"
-#include "ledger/timestamp.h"
+#include "ledger/store/store.h"
+#include "ledger/store/timestamp.h"
 
 #define STATUS_BROKEN 1
 #define MARK          "brig-audit-1 " /* begins a checkpoint */
@@ -140,24 +140,23 @@ static int add_line(struct audit_claims *claims, const char *where, char *line,
 static int add_log(struct audit_claims *claims, const char *path, struct brig_error *error)
 {
 	_cleanup_free_ char *line = NULL;
-	FILE *file = fopen(path, "re");
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
 	size_t room = 0;
 	ssize_t size = 0;
-	int r = 0;
 
-	errno = file ? 0 : errno;
-	while (file && r == 0 && (size = getline(&line, &room, file)) > 0) {
-		r = line[size - 1] == '\n' || claims->known_count == 0
-			    ? add_line(claims, path, line, error)
-			    : 0;
+	if (!file) {
+		return error_errno(error, BRIG_E_INPUT, errno, "cannot read %s", path);
 	}
-	if (r == 0 && (!file || ferror(file))) {
-		r = error_errno(error, BRIG_E_INPUT, errno, "cannot read %s", path);
+	errno = 0;
+	while ((size = getline(&line, &room, file)) > 0) {
+		int r = line[size - 1] == '\n' || claims->known_count == 0
+				? add_line(claims, path, line, error)
+				: 0;
+		if (r < 0) {
+			return r;
+		}
 	}
-	if (file) {
-		(void)fclose(file);
-	}
-	return r;
+	return ferror(file) ? error_errno(error, BRIG_E_INPUT, errno, "cannot read %s", path) : 0;
 }
 
 /* A checkpoint itself, or a file of lines. Of a log only the checkpoints are used. */
@@ -190,11 +189,14 @@ int audit_claims_read(const struct audit_args *args, const char *path, struct au
 	_cleanup_close_ int dir = open(length ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	*ret = (struct audit_claims){ 0 };
 	int r = read_key(args, dir, ret, error);
-	for (size_t i = 0; i < args->expect.count && r == 0; i++) {
-		r = add_expected(ret, args->expect.items[i], error);
-	}
 	if (r < 0) {
 		return r;
+	}
+	for (size_t i = 0; i < args->expect.count; i++) {
+		r = add_expected(ret, args->expect.items[i], error);
+		if (r < 0) {
+			return r;
+		}
 	}
 	struct chain_checkpoint head;
 	r = dir < 0 ? 0 : chain_head_read(dir, &head, error);
@@ -312,37 +314,68 @@ static int by_beginning(const void *a, const void *b)
 	return left.sequence < right.sequence ? -1 : left.sequence > right.sequence;
 }
 
+struct chain_files {
+	struct audit_file *list; /* owned */
+	size_t count;            /* that are open */
+};
+
+static void chain_files_done(struct chain_files *files)
+{
+	for (size_t i = 0; i < files->count; i++) {
+		audit_file_done(&files->list[i]);
+	}
+	free(files->list);
+}
+
+/* The archives, the oldest first, and the ledger. */
+static int open_files(const struct audit_args *args, const char *path, struct chain_files *files,
+		      struct brig_error *error)
+{
+	for (size_t i = 0; i < args->archive.count; i++) {
+		int r = audit_file_open(args->archive.items[i], &files->list[files->count], error);
+		if (r < 0) {
+			return r;
+		}
+		files->count++;
+	}
+	if (files->count) {
+		qsort(files->list, files->count, sizeof(*files->list), by_beginning);
+	}
+	int r = audit_file_open(path, &files->list[files->count], error);
+	files->count += r == 0;
+	return r;
+}
+
 static int verify(const struct audit_args *args, const char *path, struct audit_report *report,
 		  struct audit_claims *claims, struct findings *findings, struct brig_error *error)
 {
-	size_t archives = args->archive.count, opened = 0;
-	struct audit_file *files = calloc(archives + 1, sizeof(*files));
-	/* The head first: the ledger may be writing, and then the database is newer. */
-	int r = files ? audit_claims_read(args, path, claims, error)
-		      : error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
+	_cleanup_(chain_files_done)
+	struct chain_files files = {
+		.list = calloc(args->archive.count + 1, sizeof(*files.list)),
+	};
 
-	for (; r == 0 && opened < archives; opened++) {
-		r = audit_file_open(args->archive.items[opened], &files[opened], error);
+	if (!files.list) {
+		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
 	}
-	if (r == 0 && files && archives) {
-		qsort(files, archives, sizeof(*files), by_beginning);
+	/* The head first: the ledger may be writing, and then the database is newer. */
+	int r = audit_claims_read(args, path, claims, error);
+	if (r < 0) {
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
+		return r;
 	}
-	if (r == 0) {
-		r = audit_file_open(path, &files[opened++], error);
+	r = open_files(args, path, &files, error);
+	if (r < 0) {
+		return r;
 	}
-	r = r < 0 ? r : audit_verify(files, opened, claims, found, findings, report, error);
+	r = audit_verify(files.list, files.count, claims, found, findings, report, error);
+	if (r < 0 || !claims->keyless || !report->checkpoints) {
+		return r;
+	}
 	/* An archive: it is signed, and cannot be verified without the key. */
-	if (r == 0 && claims->keyless && report->checkpoints) {
-		r = error_set(error, BRIG_E_INPUT, ENOENT,
-			      "cannot verify the signatures of %s: no public key", args->file);
-		error_remedy(error,
-			     "give it with --key FILE (audit.pub in the ledger's directory), or "
-			     "its 64 hex digits");
-	}
-	for (size_t i = 0; files && i <= archives; i++) {
-		audit_file_done(&files[i]);
-	}
-	free(files);
+	r = error_set(error, BRIG_E_INPUT, ENOENT,
+		      "cannot verify the signatures of %s: no public key", args->file);
+	error_remedy(error, "give it with --key FILE (audit.pub in the ledger's directory), or "
+			    "its 64 hex digits");
 	return r;
 }
 

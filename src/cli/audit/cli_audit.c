@@ -11,11 +11,11 @@
 #include "base/units.h"
 #include "cli/audit/cli_audit.h"
 #include "cli/cli.h"
+#include "cli/cli_report.h"
 #include "cli/command.h"
 #include "cli/exit_status.h"
-#include "cli/report.h"
-#include "ledger/store.h"
-#include "ledger/timestamp.h"
+#include "ledger/store/store.h"
+#include "ledger/store/timestamp.h"
 
 #define CHUNK       (64u << 10)
 #define TAIL_SHOWN  20
@@ -112,6 +112,15 @@ static int open_file(const struct audit_args *args, struct audit_file *file,
 	return r < 0 ? r : audit_file_open(path, file, error);
 }
 
+static int print_some(struct audit_file *file, const struct audit_query *query,
+		      struct printer *printer, struct brig_error *error)
+{
+	int r = audit_file_query(file, query, each, printer, error);
+
+	flush(printer);
+	return r;
+}
+
 static int print_all(const struct audit_args *args, struct audit_query *query, bool whole,
 		     bool follow)
 {
@@ -122,20 +131,14 @@ static int print_all(const struct audit_args *args, struct audit_query *query, b
 	const struct timespec pause = { .tv_nsec = FOLLOW_MS * 1000000L };
 
 	int r = open_file(args, &file, &error);
-	if (r == 0) {
-		r = audit_file_query(&file, query, each, &printer, &error);
-	}
-	flush(&printer);
+	r = r < 0 ? r : print_some(&file, query, &printer, &error);
 	while (follow && r == 0 && printer.status == STATUS_OK) {
 		nanosleep(&pause, NULL);
 		query->after = printer.last;
 		query->last = false;
 		query->limit = 0;
 		r = audit_file_again(&file, &error);
-		if (r == 0) {
-			r = audit_file_query(&file, query, each, &printer, &error);
-		}
-		flush(&printer);
+		r = r < 0 ? r : print_some(&file, query, &printer, &error);
 	}
 	if (r < 0) {
 		return report_error(&error, args->json);
@@ -228,49 +231,53 @@ static int act(void *into, const struct arguments *given)
 	return report_usage(&error, args->json);
 }
 
-#define AT(field) offsetof(struct audit_args, field), NULL
+#define AT(field) offsetof(struct audit_args, field)
+
+static const struct option_info options[] = {
+	OPTION_TEXT("--state", "DIR", &complete_directory, AT(state),
+		    "the state directory of brig serve"),
+	OPTION_TEXT("--file", "FILE", &complete_file, AT(file),
+		    "a copy of ledger.db, an archive, or a file of --audit"),
+	OPTION_LIST("--archive", "FILE", &complete_file, AT(archive),
+		    "verify: an archive, verified together with the ledger"),
+	OPTION_TEXT("--before", "TIME", NULL, AT(before),
+		    "archive: entries older than 90d or 2026-01-31 (all)"),
+	OPTION_FLAG("--keep", AT(keep), "archive: keep the entries in the ledger as well"),
+	OPTION_TEXT("--key", "PUB", &complete_file, AT(key),
+		    "verify: the public key, a file or 64 hex digits"),
+	OPTION_LIST("--expect", "LINE", NULL, AT(expect),
+		    "verify: an earlier checkpoint, or a file of them"),
+	OPTION_TEXT("--since", "TIME", NULL, AT(since),
+		    "list, tail: an age such as 90m, or 2026-01-31T12:00:00Z"),
+	OPTION_TEXT("--kind", "KIND", NULL, AT(kind),
+		    "list, tail: such as execution or session.open"),
+	OPTION_TEXT("--tenant", "NAME", NULL, AT(tenant), "list, tail: of this tenant"),
+	OPTION_TEXT("--limit", "COUNT", NULL, AT(limit),
+		    "list, tail: at most this many (tail: 20)"),
+	OPTION_FLAG("--follow", AT(follow), "tail: wait for new entries"),
+	OPTION_FLAG("--json", AT(json), "print JSON, one entry per line"),
+};
+
+static const struct completion action_words = COMPLETE_COLUMN(actions, name);
+
+const struct syntax audit_syntax = {
+	.command = "audit",
+	.usage = "audit [verify] [OPTIONS]\naudit list [OPTIONS]\n"
+		 "audit show SEQUENCE|EXECUTION [OPTIONS]\naudit tail [OPTIONS]\n"
+		 "audit archive FILE [OPTIONS]",
+	.about = "Verifies the audit chain that brig serve writes: 0 when it is intact,\n"
+		 "1 when not; or shows its entries. Works while the service runs, and on\n"
+		 "a copy.",
+	.options = options,
+	.options_count = ARRAY_SIZE(options),
+	.operands_max = 2,
+	.operands = &action_words,
+};
 
 int command_audit(int argc, char **argv)
 {
-	static const struct option_info options[] = {
-		{ "--state", "DIR", "the state directory of brig serve", option_take_text,
-		  AT(state) },
-		{ "--file", "FILE", "a copy of ledger.db, an archive, or a file of --audit",
-		  option_take_text, AT(file) },
-		{ "--archive", "FILE", "verify: an archive, verified together with the ledger",
-		  option_take_list, AT(archive) },
-		{ "--before", "TIME", "archive: entries older than 90d or 2026-01-31 (all)",
-		  option_take_text, AT(before) },
-		{ "--keep", NULL, "archive: keep the entries in the ledger as well",
-		  option_take_flag, AT(keep) },
-		{ "--key", "PUB", "verify: the public key, a file or 64 hex digits",
-		  option_take_text, AT(key) },
-		{ "--expect", "LINE", "verify: an earlier checkpoint, or a file of them",
-		  option_take_list, AT(expect) },
-		{ "--since", "TIME", "list, tail: an age such as 90m, or 2026-01-31T12:00:00Z",
-		  option_take_text, AT(since) },
-		{ "--kind", "KIND", "list, tail: such as execution or session.open",
-		  option_take_text, AT(kind) },
-		{ "--tenant", "NAME", "list, tail: of this tenant", option_take_text, AT(tenant) },
-		{ "--limit", "COUNT", "list, tail: at most this many (tail: 20)", option_take_text,
-		  AT(limit) },
-		{ "--follow", NULL, "tail: wait for new entries", option_take_flag, AT(follow) },
-		{ "--json", NULL, "print JSON, one entry per line", option_take_flag, AT(json) },
-	};
-	static const struct syntax syntax = {
-		.command = "audit",
-		.usage = "audit [verify] [OPTIONS]\naudit list [OPTIONS]\n"
-			 "audit show SEQUENCE|EXECUTION [OPTIONS]\naudit tail [OPTIONS]\n"
-			 "audit archive FILE [OPTIONS]",
-		.about = "Verifies the audit chain that brig serve writes: 0 when it is intact,\n"
-			 "1 when not; or shows its entries. Works while the service runs, and on\n"
-			 "a copy.",
-		.options = options,
-		.options_count = ARRAY_SIZE(options),
-		.operands_max = 2,
-	};
 	struct audit_args args = { 0 };
-	int status = command_work(&syntax, argc, argv, &args, act);
+	int status = command_work(&audit_syntax, argc, argv, &args, act);
 
 	strlist_done(&args.expect);
 	strlist_done(&args.archive);

@@ -3,10 +3,10 @@
 #ifndef BRIG_CLI_AUDIT_CLI_AUDIT_H
 #define BRIG_CLI_AUDIT_CLI_AUDIT_H
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/strlist.h"
-#include "ledger/audit_file.h"
-#include "ledger/audit_verify.h"
+#include "ledger/audit/audit_file.h"
+#include "ledger/audit/audit_verify.h"
 
 struct audit_args {
 	bool json, follow, keep;

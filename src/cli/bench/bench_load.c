@@ -45,11 +45,12 @@ static int start_one(const struct bench_load *load, struct flights *flights, str
 	flight->run = NULL;
 	flight->start_ns = clock_now_ns();
 	int r = brig_run_start(load->context, load->request, &flight->run, err);
-	if (r == 0) {
-		flights->count++;
-		flights->started++;
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	flights->count++;
+	flights->started++;
+	return 0;
 }
 
 static int check(const struct brig_result *result, struct brig_error *err)
@@ -118,28 +119,38 @@ static void wait_for_some(const struct bench_load *load, const struct flights *f
 	}
 }
 
+static int fly(const struct bench_load *load, struct flights *flights,
+	       struct bench_samples *samples, struct brig_error *err)
+{
+	while (flights->count || flights->started < load->runs) {
+		while (flights->count < load->in_flight && flights->started < load->runs) {
+			int r = start_one(load, flights, err);
+			if (r < 0) {
+				return r;
+			}
+		}
+		int r = step_all(flights, samples, err);
+		if (r < 0) {
+			return r;
+		}
+		bool full = flights->count == load->in_flight || flights->started == load->runs;
+		if (flights->count && full) {
+			wait_for_some(load, flights);
+		}
+	}
+	return 0;
+}
+
 int bench_load_run(const struct bench_load *load, struct bench_samples *samples,
 		   struct brig_error *err)
 {
 	struct flights flights = { 0 };
 	uint64_t begin = clock_now_ns();
-	int r = make_room(samples, load->runs);
 
-	if (r < 0) {
+	if (make_room(samples, load->runs) < 0) {
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for figures");
 	}
-	while (r == 0 && (flights.count || flights.started < load->runs)) {
-		while (r == 0 && flights.count < load->in_flight && flights.started < load->runs) {
-			r = start_one(load, &flights, err);
-		}
-		if (r == 0) {
-			r = step_all(&flights, samples, err);
-		}
-		bool full = flights.count == load->in_flight || flights.started == load->runs;
-		if (r == 0 && flights.count && full) {
-			wait_for_some(load, &flights);
-		}
-	}
+	int r = fly(load, &flights, samples, err);
 	while (flights.count) {
 		brig_run_free(flights.list[--flights.count].run);
 	}

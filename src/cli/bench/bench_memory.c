@@ -158,23 +158,28 @@ static void sum(struct bench_memory_sum *into, pid_t pid)
 	into->resident_bytes += kib_of(text, "Rss");
 }
 
+static void processes_done(struct processes *all)
+{
+	free(all->list);
+}
+
 int bench_memory_read(struct bench_memory *ret)
 {
+	_cleanup_(processes_done)
 	struct processes all = { 0 };
 	struct bench_memory memory = { 0 };
 	int r = list_all(&all);
 
-	if (r == 0) {
-		mark_ours(&all);
-		for (size_t i = 0; i < all.count; i++) {
-			const struct process *process = &all.list[i];
-			if (process->ours && process->pid != getpid()) {
-				sum(process->inside ? &memory.cells : &memory.templates,
-				    process->pid);
-			}
-		}
-		*ret = memory;
+	if (r < 0) {
+		return r;
 	}
-	free(all.list);
-	return r;
+	mark_ours(&all);
+	for (size_t i = 0; i < all.count; i++) {
+		const struct process *process = &all.list[i];
+		if (process->ours && process->pid != getpid()) {
+			sum(process->inside ? &memory.cells : &memory.templates, process->pid);
+		}
+	}
+	*ret = memory;
+	return 0;
 }

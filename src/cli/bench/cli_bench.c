@@ -11,8 +11,9 @@
 #include "base/units.h"
 #include "cli/bench/cli_bench.h"
 #include "cli/cli.h"
+#include "cli/cli_report.h"
 #include "cli/command.h"
-#include "cli/report.h"
+#include "lib/owned.h"
 
 /* A typing error must not keep a shared host busy for hours. */
 #define RUNS_MAX  100000
@@ -88,28 +89,33 @@ static int look_once(struct brig_context *context, const struct brig_request *re
 		     struct bench *bench, struct brig_error *err)
 {
 	struct brig_request cold = *request;
+	_cleanup_(brig_run_freep)
 	struct brig_run *run = NULL;
-	struct bench_load load = { context, &cold, 1, 1, 0 };
+	_cleanup_(bench_samples_done)
 	struct bench_samples unused = { 0 };
+	struct bench_load load = { context, &cold, 1, 1, 0 };
 
 	cold.start = BRIG_START_COLD;
 	int r = bench_load_run(&load, &unused, err);
-	bench_samples_done(&unused);
-	if (r == 0) {
-		r = brig_run_start(context, &cold, &run, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = brig_run_wait(run, err);
+	r = brig_run_start(context, &cold, &run, err);
+	if (r < 0) {
+		return r;
 	}
-	struct brig_result *result = r == 0 ? brig_run_take_result(run) : NULL;
+	r = brig_run_wait(run, err);
+	if (r < 0) {
+		return r;
+	}
+	_cleanup_(brig_result_freep)
+	struct brig_result *result = brig_run_take_result(run);
 	if (result) {
 		snprintf(bench->runtime, sizeof(bench->runtime), "%s", result->runtime);
 		snprintf(bench->policy, sizeof(bench->policy), "%.*s",
 			 (int)strcspn(result->policy, "@"), result->policy);
 	}
-	brig_result_free(result);
-	brig_run_free(run);
-	return r;
+	return 0;
 }
 
 /* A language without pools is not a failure: its cold figures are still useful. */
@@ -163,8 +169,12 @@ static int measure(struct brig_context *context, const struct brig_request *requ
 {
 	int r = look_once(context, request, bench, err);
 
-	if (r == 0) {
-		r = fill_pool(context, request, bench, err);
+	if (r < 0) {
+		return r;
+	}
+	r = fill_pool(context, request, bench, err);
+	if (r < 0) {
+		return r;
 	}
 	for (size_t i = 0; i < BENCH_ROWS; i++) {
 		bool cold = i == BENCH_COLD || i == BENCH_COLD_LOAD;
@@ -172,15 +182,19 @@ static int measure(struct brig_context *context, const struct brig_request *requ
 			bench->in_flight == 1 && (i == BENCH_COLD_LOAD || i == BENCH_WARM_LOAD);
 		bench->rows[i].wanted = (cold || bench->warm) && !twice;
 	}
-	for (unsigned round = 0; r == 0 && round < BENCH_ROUNDS; round++) {
-		for (size_t i = 0; r == 0 && i < BENCH_ROWS; i++) {
+	for (unsigned round = 0; round < BENCH_ROUNDS; round++) {
+		for (size_t i = 0; i < BENCH_ROWS; i++) {
 			size_t row = round % 2 ? BENCH_ROWS - 1 - i : i;
-			if (bench->rows[row].wanted) {
-				r = measure_row(context, request, bench, round, row, err);
+			if (!bench->rows[row].wanted) {
+				continue;
+			}
+			r = measure_row(context, request, bench, round, row, err);
+			if (r < 0) {
+				return r;
 			}
 		}
 	}
-	return r;
+	return 0;
 }
 
 static int bench(void *into, const struct arguments *given)
@@ -222,45 +236,51 @@ static int bench(void *into, const struct arguments *given)
 }
 
 #define AT(field) offsetof(struct bench_args, field)
+#define OPTION_NUMBER(name_, place_, range_, about_)                                               \
+	{                                                                                          \
+		.name = (name_), .value = "N", .about = (about_), .take = take_number,             \
+		.offset = (place_), .data = (range_)                                               \
+	}
+
+static const struct number_info runs_range = { RUNS_MAX };
+static const struct number_info in_flight_range = { BENCH_IN_FLIGHT_MAX };
+static const struct number_info cells_range = { CELLS_MAX };
+static const struct option_info options[] = {
+	OPTION_TEXT("-c", "CODE", NULL, AT(code),
+		    "the code; else a Python program that prints a number"),
+	OPTION_TEXT("--lang", "LANGUAGE", &complete_language, AT(language),
+		    "language; else by extension or #! line"),
+	OPTION_TEXT("--policy", "POLICY", &complete_policy, AT(policy), "the policy of the runs"),
+	OPTION_NUMBER("--runs", AT(runs), &runs_range, "runs for each line of the table (200)"),
+	OPTION_NUMBER("--in-flight", AT(in_flight), &in_flight_range,
+		      "runs at the same time (one for each CPU)"),
+	OPTION_NUMBER("--cells", AT(cells), &cells_range,
+		      "ready cells (two for each run at the same time)"),
+	OPTION_DIRECTORY("--config", "DIR", AT(config),
+			 "the operator's policies and runtimes (/etc/brig)"),
+	OPTION_FLAG("--yes", AT(yes), "consent to these runs"),
+	OPTION_FLAG("--json", AT(json), "print JSON"),
+};
+
+const struct syntax bench_syntax = {
+	.command = "bench",
+	.usage = "bench [OPTIONS] [FILE]\n"
+		 "bench [OPTIONS] -c CODE",
+	.about = "Measures runs on this host: cold ones, and warm ones from a pool of\n"
+		 "cells that were made in advance. Latencies are from the request to its\n"
+		 "result; runs/s is the sustained rate, including the making of new\n"
+		 "cells.",
+	.options = options,
+	.options_count = ARRAY_SIZE(options),
+	.operands_max = 1,
+	.operands = &complete_file,
+	.notes = "Cold and warm runs alternate in five rounds; runs/s is the median of\n"
+		 "the rounds. \"pool full\": requests that find all cells ready.",
+};
 
 int command_bench(int argc, char **argv)
 {
-	static const struct number_info runs = { RUNS_MAX };
-	static const struct number_info in_flight = { BENCH_IN_FLIGHT_MAX };
-	static const struct number_info cells = { CELLS_MAX };
-	static const struct option_info options[] = {
-		{ "-c", "CODE", "the code; else a Python program that prints a number",
-		  option_take_text, AT(code), NULL },
-		{ "--lang", "LANGUAGE", "language; else by extension or #! line", option_take_text,
-		  AT(language), NULL },
-		{ "--policy", "POLICY", "the policy of the runs", option_take_text, AT(policy),
-		  NULL },
-		{ "--runs", "N", "runs for each line of the table (200)", take_number, AT(runs),
-		  &runs },
-		{ "--in-flight", "N", "runs at the same time (one for each CPU)", take_number,
-		  AT(in_flight), &in_flight },
-		{ "--cells", "N", "ready cells (two for each run at the same time)", take_number,
-		  AT(cells), &cells },
-		{ "--config", "DIR", "the operator's policies and runtimes (/etc/brig)",
-		  option_take_directory, AT(config), NULL },
-		{ "--yes", NULL, "consent to these runs", option_take_flag, AT(yes), NULL },
-		{ "--json", NULL, "print JSON", option_take_flag, AT(json), NULL },
-	};
-	static const struct syntax syntax = {
-		.command = "bench",
-		.usage = "bench [OPTIONS] [FILE]\n"
-			 "bench [OPTIONS] -c CODE",
-		.about = "Measures runs on this host: cold ones, and warm ones from a pool of\n"
-			 "cells that were made in advance. Latencies are from the request to its\n"
-			 "result; runs/s is the sustained rate, including the making of new\n"
-			 "cells.",
-		.options = options,
-		.options_count = ARRAY_SIZE(options),
-		.operands_max = 1,
-		.notes = "Cold and warm runs alternate in five rounds; runs/s is the median of\n"
-			 "the rounds. \"pool full\": requests that find all cells ready.",
-	};
 	struct bench_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &args, bench);
+	return command_work(&bench_syntax, argc, argv, &args, bench);
 }

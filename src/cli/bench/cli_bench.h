@@ -3,7 +3,7 @@
 #ifndef BRIG_CLI_BENCH_CLI_BENCH_H
 #define BRIG_CLI_BENCH_CLI_BENCH_H
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "cli/bench/bench_load.h"
 #include "cli/bench/bench_memory.h"
 

@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "cli/cli.h"
+#include "cli/cli_report.h"
 #include "cli/command.h"
 #include "cli/exit_status.h"
 #include "cli/options.h"
-#include "cli/report.h"
+#include "lib/owned.h"
 
 #define STATUS_LACKING 1 /* something that the policy requires is missing */
 
@@ -23,13 +25,12 @@ struct doctor_args {
 };
 
 static const struct option_info options[] = {
-	{ "--json", NULL, "print one JSON object", option_take_flag,
-	  offsetof(struct doctor_args, json), NULL },
-	{ "--policy", "NAME", "the policy to check the host against (default: default)",
-	  option_take_text, offsetof(struct doctor_args, policy), NULL },
+	OPTION_FLAG("--json", offsetof(struct doctor_args, json), "print one JSON object"),
+	OPTION_TEXT("--policy", "NAME", &complete_policy, offsetof(struct doctor_args, policy),
+		    "the policy to check the host against (default: default)"),
 };
 
-static const struct syntax syntax = {
+const struct syntax doctor_syntax = {
 	.command = "doctor",
 	.usage = "doctor [--json] [--policy NAME]",
 	.about = "Tests every layer of a cell on this host, and reports what is lost without the\n"
@@ -40,14 +41,27 @@ static const struct syntax syntax = {
 		 "missing; 2, the command line or the policy is invalid.",
 };
 
-static void cleanup_context(struct brig_context **context)
-{
-	brig_context_free(*context);
-}
-
 static void cleanup_policy(struct policy **policy)
 {
 	policy_free(*policy);
+}
+
+/* Of the policy's providers, the first that works here is the one to judge. */
+static void choose_provider(struct policy *policy, struct diagnosis *diagnosis)
+{
+	diagnosis->provider_lacking = true;
+	for (size_t i = 0; i < policy->candidates_count; i++) {
+		const struct policy_candidate *one = &policy->candidates[i];
+		size_t at = 0;
+		while (providers[at] != one->provider) {
+			at++;
+		}
+		if (!one->lack && diagnosis->survey.found[at].state != PROBE_MISSING) {
+			policy->provider = one->provider;
+			diagnosis->provider_lacking = false;
+			return;
+		}
+	}
 }
 
 static void judge(struct diagnosis *diagnosis)
@@ -60,11 +74,7 @@ static void judge(struct diagnosis *diagnosis)
 			diagnosis->lacking |= LAYER_BIT(i);
 		}
 	}
-	for (int i = 0; i < PROBE_CALLS; i++) {
-		diagnosis->call_lacking |=
-			report->calls[i].state == PROBE_MISSING && probe_call_table[i].required;
-	}
-	diagnosis->ok = !diagnosis->lacking && !diagnosis->call_lacking;
+	diagnosis->ok = !diagnosis->lacking && !diagnosis->provider_lacking;
 }
 
 static bool wants_colour(void)
@@ -103,7 +113,7 @@ static int print(const struct diagnosis *diagnosis, bool json)
 
 static int diagnose(void *into, const struct arguments *given)
 {
-	_cleanup_(cleanup_context)
+	_cleanup_(brig_context_freep)
 	struct brig_context *context = NULL;
 	_cleanup_(cleanup_policy)
 	struct policy *policy = NULL;
@@ -126,6 +136,8 @@ static int diagnose(void *into, const struct arguments *given)
 	diagnosis->context = context;
 	diagnosis->policy = policy;
 	probe_run(context->groups, &diagnosis->report);
+	survey_providers(context, &diagnosis->report, &diagnosis->survey);
+	choose_provider(policy, diagnosis);
 	judge(diagnosis);
 	doctor_try_warm(diagnosis);
 	int status = print(diagnosis, args->json);
@@ -136,5 +148,5 @@ int command_doctor(int argc, char **argv)
 {
 	struct doctor_args args = { .policy = "default" };
 
-	return command_work(&syntax, argc, argv, &args, diagnose);
+	return command_work(&doctor_syntax, argc, argv, &args, diagnose);
 }

@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
+#include "cli/doctor/provider_survey.h"
 #include "kernel/probe/probe.h"
 #include "lib/context.h"
 #include "policy/policy.h"
@@ -24,8 +25,9 @@ struct diagnosis {
 	const struct brig_context *context; /* borrowed */
 	const struct policy *policy;        /* borrowed */
 	struct probe_report report;
-	layer_set lacking; /* layers that the policy requires and the host lacks */
-	bool call_lacking; /* a system call without which no cell can be built */
+	struct provider_survey survey;
+	layer_set lacking;     /* layers that the policy requires and the host lacks */
+	bool provider_lacking; /* the policy's provider cannot make cells on this host */
 	bool ok;
 	struct doctor_warm warm[DOCTOR_WARM_MAX];
 	size_t warm_count;

@@ -128,6 +128,7 @@ void doctor_json(const struct diagnosis *diagnosis, struct buf *out)
 	json_text(&json, "policy", diagnosis->policy->name);
 	json_text(&json, "kernel", diagnosis->report.host.kernel);
 	put_layers(&json, diagnosis);
+	survey_put_json(&diagnosis->survey, &json);
 	put_warm(&json, diagnosis);
 	put_host(&json, diagnosis);
 	json_close(&json, '}');

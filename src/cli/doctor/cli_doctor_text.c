@@ -138,6 +138,21 @@ static void put_host(struct page *page)
 	}
 }
 
+static void put_providers(struct page *page)
+{
+	for (size_t i = 0; providers[i]; i++) {
+		const struct probe_finding *found = &page->diagnosis->survey.found[i];
+		char name[64];
+
+		snprintf(name, sizeof(name), "provider %s", providers[i]->name);
+		put_row(page, name, found->state, probe_state_name(found->state),
+			found->detail[0] ? found->detail : providers[i]->about);
+		if (found->state == PROBE_MISSING) {
+			put_more(page, "lost: ", SURVEY_PROVIDER_LOSS);
+		}
+	}
+}
+
 static void put_warm(struct page *page)
 {
 	for (size_t i = 0; i < page->diagnosis->warm_count; i++) {
@@ -216,10 +231,11 @@ static void put_verdict(struct page *page)
 		put_slow(page);
 	} else {
 		layer_list(diagnosis->lacking, lacking, sizeof(lacking));
-		buf_addf(page->out,
-			 "\nnot ok: policy %s requires layers that this host lacks: %s%s%s", policy,
-			 lacking, diagnosis->lacking && diagnosis->call_lacking ? ", " : "",
-			 diagnosis->call_lacking ? "system calls" : "");
+		buf_addf(page->out, "\nnot ok: policy %s requires what this host lacks: %s%s%s%s",
+			 policy, lacking,
+			 diagnosis->lacking && diagnosis->provider_lacking ? ", " : "",
+			 diagnosis->provider_lacking ? "provider " : "",
+			 diagnosis->provider_lacking ? diagnosis->policy->provider->name : "");
 	}
 	buf_adds(page->out, page->colour ? "\033[0m\n" : "\n");
 }
@@ -236,6 +252,7 @@ void doctor_text(const struct diagnosis *diagnosis, bool colour, struct buf *out
 	buf_addc(out, '\n');
 	put_calls(&page);
 	put_host(&page);
+	put_providers(&page);
 	put_warm(&page);
 	put_repairs(&page, report->layers, LAYER_COUNT, layer_name);
 	put_repairs(&page, report->calls, PROBE_CALLS, call_name);

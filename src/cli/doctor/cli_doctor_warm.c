@@ -9,14 +9,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/doctor/cli_doctor.h"
-#include "lib/prepare/listing.h"
+#include "lib/owned.h"
+#include "lib/prepare/inventory.h"
 
 #define NS_PER_MS 1000000u
-
-static void cleanup_context(struct brig_context **context)
-{
-	brig_context_free(*context);
-}
 
 /* Others wait before their exec, which is a cold start up to that point. */
 static bool has_way_ahead(struct runtime *runtime)
@@ -52,7 +48,7 @@ static void try_one(struct brig_context *context, const struct diagnosis *diagno
 
 void doctor_try_warm(struct diagnosis *diagnosis)
 {
-	_cleanup_(cleanup_context)
+	_cleanup_(brig_context_freep)
 	struct brig_context *context = NULL;
 	struct brig_warm_options warm = { .size = sizeof(warm), .cells_max = 1 };
 	struct brig_context_options options = { .size = sizeof(options), .warm = &warm };

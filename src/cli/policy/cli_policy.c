@@ -12,16 +12,35 @@
 #include "base/cleanup.h"
 #include "base/suggest.h"
 #include "cli/cli.h"
-#include "cli/report.h"
+#include "cli/cli_report.h"
 
-static const struct action {
-	const char *name;
-	int (*act)(int argc, char **argv);
-} actions[] = {
-	{ "list", policy_command_list },
-	{ "show", policy_command_show },
-	{ "check", policy_command_check },
-	{ "learn", policy_command_learn },
+static const struct command actions[] = {
+	{ "list", "list the policies", policy_command_list, &policy_list_syntax },
+	{ "show", "show a policy with all defaults filled in", policy_command_show,
+	  &policy_show_syntax },
+	{ "check", "check a file, or ask what a policy allows", policy_command_check,
+	  &policy_check_syntax },
+	{ "learn", "propose a policy for a program", policy_command_learn, &policy_learn_syntax },
+};
+
+static const struct option_info options[] = {
+	POLICY_OPTIONS,
+};
+
+const struct syntax policy_syntax = {
+	.command = "policy",
+	.usage = "policy [list] [OPTIONS]\npolicy show [NAME] [OPTIONS]\n"
+		 "policy check FILE [OPTIONS]\n"
+		 "policy check [FILE | --policy NAME] QUESTION... [OPTIONS]\n"
+		 "policy learn [OPTIONS] FILE|-- CMD [ARGS...]",
+	.about = "Lists the policies, shows one with all defaults filled in, checks a\n"
+		 "file, tells whether a policy allows something, or learns one from a\n"
+		 "program.",
+	.options = options,
+	.options_count = ARRAY_SIZE(options),
+	.actions = actions,
+	.actions_count = ARRAY_SIZE(actions),
+	.notes = "brig policy ACTION --help explains an action and lists its options.",
 };
 
 static int unknown_action(const char *name, bool json)
@@ -47,15 +66,14 @@ static int unknown_action(const char *name, bool json)
 /* Is the next word its value? An option has the same meaning for all actions that have it. */
 static bool takes_value(const char *word)
 {
-	size_t (*const tables[])(struct option_info ret[POLICY_OPTIONS_MAX]) = {
-		policy_check_options,
-		policy_learn_options,
-	};
-	struct option_info options[POLICY_OPTIONS_MAX];
+	struct option_info room[OPTIONS_MAX];
 
-	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
-		for (size_t left = tables[i](options); left > 0; left--) {
-			if (options[left - 1].value && strcmp(options[left - 1].name, word) == 0) {
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+		struct option_rows rows = syntax_options(actions[i].syntax, room);
+
+		for (size_t left = rows.count; left > 0; left--) {
+			const struct option_info *option = &rows.items[left - 1];
+			if (option->value && strcmp(option->name, word) == 0) {
 				return true;
 			}
 		}
@@ -76,7 +94,7 @@ static int find_action(int argc, char **argv)
 }
 
 /* The command line without the action's word, which may come after options. */
-static int act(const struct action *action, int argc, char **argv, int at)
+static int act(const struct command *action, int argc, char **argv, int at)
 {
 	_cleanup_free_ char **words = calloc((size_t)argc + 1, sizeof(*words));
 	struct brig_error error = { 0 };
@@ -91,7 +109,7 @@ static int act(const struct action *action, int argc, char **argv, int at)
 			words[count++] = argv[i];
 		}
 	}
-	return action->act(count, words);
+	return action->main(count, words);
 }
 
 static bool asks_help(int argc, char **argv, int before)
@@ -104,35 +122,13 @@ static bool asks_help(int argc, char **argv, int before)
 	return false;
 }
 
-static int help(void)
-{
-	static const struct option_info options[] = {
-		{ "--json", POLICY_JSON },
-		{ "--config", POLICY_CONFIG },
-	};
-	static const struct syntax syntax = {
-		.command = "policy",
-		.usage = "policy [list] [OPTIONS]\npolicy show [NAME] [OPTIONS]\n"
-			 "policy check FILE [OPTIONS]\n"
-			 "policy check [FILE | --policy NAME] QUESTION... [OPTIONS]\n"
-			 "policy learn [OPTIONS] FILE|-- CMD [ARGS...]",
-		.about = "Lists the policies, shows one with all defaults filled in, checks a\n"
-			 "file, tells whether a policy allows something, or learns one from a\n"
-			 "program.",
-		.options = options,
-		.options_count = ARRAY_SIZE(options),
-		.notes = "brig policy ACTION --help explains an action and lists its options.",
-	};
-	return report_help(&syntax);
-}
-
 int command_policy(int argc, char **argv)
 {
 	int at = find_action(argc, argv);
 	const char *name = at ? argv[at] : "list";
 
 	if (asks_help(argc, argv, at)) {
-		return help();
+		return report_help(&policy_syntax);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
 		if (strcmp(actions[i].name, name) == 0) {

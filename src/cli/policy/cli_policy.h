@@ -17,11 +17,11 @@ struct policy_args {
 	const char *config;
 };
 
-/* The rows of --json and --config, after their names. */
-#define POLICY_JSON NULL, "print JSON", option_take_flag, offsetof(struct policy_args, json), NULL
-#define POLICY_CONFIG                                                                              \
-	"DIR", "the operator's policies (/etc/brig)", option_take_directory,                       \
-		offsetof(struct policy_args, config), NULL
+/* The rows of --json and --config. */
+#define POLICY_OPTIONS                                                                             \
+	OPTION_FLAG("--json", offsetof(struct policy_args, json), "print JSON"),                   \
+		OPTION_DIRECTORY("--config", "DIR", offsetof(struct policy_args, config),          \
+				 "the operator's policies (/etc/brig)")
 
 static inline void policy_freep(struct policy **policy)
 {
@@ -40,11 +40,6 @@ int policy_command_show(int argc, char **argv);
 int policy_command_check(int argc, char **argv);
 int policy_command_learn(int argc, char **argv);
 
-/*
- * The rows of actions with further options; returns how many. The action's word may come after
- * options, so the search for it must know which of them have values.
- */
-#define POLICY_OPTIONS_MAX 64
-size_t policy_check_options(struct option_info ret[POLICY_OPTIONS_MAX]);
-size_t policy_learn_options(struct option_info ret[POLICY_OPTIONS_MAX]);
+extern const struct syntax policy_list_syntax, policy_show_syntax, policy_check_syntax,
+	policy_learn_syntax;
 #endif

@@ -9,10 +9,10 @@
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "base/json/json_out.h"
+#include "cli/cli_report.h"
 #include "cli/policy/cli_policy.h"
 #include "cli/policy/policy_questions.h"
 #include "cli/read_input.h"
-#include "cli/report.h"
 
 struct check_args {
 	struct policy_args common; /* first: the shared options fill it */
@@ -124,50 +124,76 @@ static int take_question(void *into, const struct option_info *option, const cha
 	return questions_add(&args->questions, option->data, value, err);
 }
 
-size_t policy_check_options(struct option_info ret[POLICY_OPTIONS_MAX])
+/* Values of questions that a shell can complete. */
+static const struct completion *completion_of(const struct check_kind *kind)
+{
+	static const struct {
+		const char *name;
+		const struct completion *complete;
+	} known[] = {
+		{ "read", &complete_file },
+		{ "write", &complete_file },
+		{ "exec", &complete_file },
+		{ "language", &complete_language },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (strcmp(known[i].name, kind->name) == 0) {
+			return known[i].complete;
+		}
+	}
+	return NULL;
+}
+
+static size_t make_options(struct option_info ret[OPTIONS_MAX])
 {
 	static const struct option_info own[] = {
-		{ "--json", POLICY_JSON },
-		{ "--config", POLICY_CONFIG },
-		{ "--policy", "NAME", "the policy to check (default)", option_take_text,
-		  offsetof(struct check_args, policy), NULL },
+		POLICY_OPTIONS,
+		OPTION_TEXT("--policy", "NAME", &complete_policy,
+			    offsetof(struct check_args, policy), "the policy to check (default)"),
 	};
 	size_t count = ARRAY_SIZE(own);
 
 	memcpy(ret, own, sizeof(own));
-	for (size_t i = 0; i < check_kinds_count && count < POLICY_OPTIONS_MAX; i++) {
+	for (size_t i = 0; i < check_kinds_count && count < OPTIONS_MAX; i++) {
 		const struct check_kind *kind = &check_kinds[i];
-		ret[count++] = (struct option_info){ kind->option,  kind->value, kind->about,
-						     take_question, 0,           kind };
+		ret[count++] = (struct option_info){ .name = kind->option,
+						     .value = kind->value,
+						     .about = kind->about,
+						     .take = take_question,
+						     .data = kind,
+						     .complete = completion_of(kind),
+						     .repeats = true };
 	}
 	return count;
 }
 
+const struct syntax policy_check_syntax = {
+	.command = "policy check",
+	.usage = "policy check FILE [OPTIONS]\n"
+		 "policy check [FILE | --policy NAME] QUESTION... [OPTIONS]",
+	.about = "Checks a file, or - for stdin: 0 when it is a valid policy, 1 when\n"
+		 "not. With questions: would this be allowed, and by which line? 0 when\n"
+		 "everything is, 1 when something is refused, requires consent, or\n"
+		 "depends on details that the question leaves open. A real cell answers\n"
+		 "for files, and the guard for modules; your code is not run.",
+	.make_options = make_options,
+	.operands_max = 1,
+	.operands = &complete_file,
+	.notes = "Files are those of a cell for the first --language, else for python.",
+};
+
 int policy_command_check(int argc, char **argv)
 {
-	struct option_info options[POLICY_OPTIONS_MAX];
-	struct syntax syntax = {
-		.command = "policy check",
-		.usage = "policy check FILE [OPTIONS]\n"
-			 "policy check [FILE | --policy NAME] QUESTION... [OPTIONS]",
-		.about = "Checks a file, or - for stdin: 0 when it is a valid policy, 1 when\n"
-			 "not. With questions: would this be allowed, and by which line? 0 when\n"
-			 "everything is, 1 when something is refused, requires consent, or\n"
-			 "depends on details that the question leaves open. Nothing is run.",
-		.options = options,
-		.options_count = policy_check_options(options),
-		.operands_max = 1,
-		.notes = "Files are those of a cell for the first --language, else for python.",
-	};
 	struct check_args args = { 0 };
 	struct arguments given;
 	struct brig_error error = { 0 };
 	int status;
 
-	if (options_parse(&syntax, argc, argv, &args, &given, &error) < 0) {
+	if (options_parse(&policy_check_syntax, argc, argv, &args, &given, &error) < 0) {
 		status = report_usage(&error, options_mention(argc, argv, "--json"));
 	} else if (given.help) {
-		status = report_help(&syntax);
+		status = report_help(&policy_check_syntax);
 	} else {
 		status = check(&args, given.operands_count ? given.operands[0] : NULL);
 	}

@@ -8,20 +8,11 @@
 
 #include "base/cleanup.h"
 #include "lib/context.h"
+#include "lib/owned.h"
 #include "lib/prepare/prepare.h"
 
 #define PROPOSED   "learned"
 #define MOUNTS_MAX 32 /* the most that a run can have */
-
-static void cleanup_context(struct brig_context **context)
-{
-	brig_context_free(*context);
-}
-
-static void cleanup_runtime(struct runtime **runtime)
-{
-	runtime_free(*runtime);
-}
 
 /* Always cold, and compiled again: steps that a cache saves would be missing in the record. */
 static int new_context(const struct learn_args *args, struct brig_context **ret,
@@ -37,18 +28,19 @@ static int new_context(const struct learn_args *args, struct brig_context **ret,
 static int execute(struct brig_context *context, const struct brig_request *request,
 		   struct brig_result **ret, struct brig_error *err)
 {
+	_cleanup_(brig_run_freep)
 	struct brig_run *run = NULL;
 	int r = brig_run_start(context, request, &run, err);
 
-	if (r == 0) {
-		r = brig_run_wait(run, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		*ret = brig_run_take_result(run);
-		r = *ret ? 0 : error_set(err, BRIG_E_SYSTEM, EIO, "the run ended without a result");
+	r = brig_run_wait(run, err);
+	if (r < 0) {
+		return r;
 	}
-	brig_run_free(run);
-	return r;
+	*ret = brig_run_take_result(run);
+	return *ret ? 0 : error_set(err, BRIG_E_SYSTEM, EIO, "the run ended without a result");
 }
 
 static void describe_program(const struct brig_request *request, struct buf *out)
@@ -71,7 +63,7 @@ static int propose(struct learn_session *session, struct brig_context *context,
 		   struct brig_error *err)
 {
 	const char *language = session->result->language;
-	_cleanup_(cleanup_runtime)
+	_cleanup_(runtime_freep)
 	struct runtime *runtime = NULL;
 	_cleanup_(buf_done)
 	struct buf program = { 0 };
@@ -140,7 +132,7 @@ static void ask_names(struct learn_session *session, struct brig_context *contex
 int learn_session_run(struct learn_session *session, struct brig_error *err)
 {
 	struct brig_request *request = &session->request.request;
-	_cleanup_(cleanup_context)
+	_cleanup_(brig_context_freep)
 	struct brig_context *context = NULL;
 	int r = new_context(session->args, &context, err);
 
@@ -193,7 +185,7 @@ static int verify(struct learn_session *session, struct brig_error *err)
 {
 	struct brig_request request = session->request.request;
 	struct brig_mount mounts[MOUNTS_MAX] = { 0 };
-	_cleanup_(cleanup_context)
+	_cleanup_(brig_context_freep)
 	struct brig_context *context = NULL;
 	struct policy *policy = NULL;
 
@@ -211,6 +203,7 @@ static int verify(struct learn_session *session, struct brig_error *err)
 		.size = session->text.size,
 	};
 	request.policy = PROPOSED;
+	request.venv = NULL; /* the proposal has it */
 	context->policies.given = &proposed;
 	r = policy_load(&context->policies, PROPOSED, &policy, err);
 	if (r < 0) {

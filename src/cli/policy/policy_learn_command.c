@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/write_all.h"
+#include "base/files/write_all.h"
+#include "cli/cli_report.h"
 #include "cli/policy/cli_policy.h"
 #include "cli/policy/policy_learn.h"
 #include "cli/read_input.h"
-#include "cli/report.h"
 #include "cli/run/output_writer.h"
 
 #define INPUT_BYTES_MAX (16u << 20)
@@ -31,17 +31,20 @@ static int read_earlier(struct learn_session *session, struct brig_error *err)
 		return 0;
 	}
 	int r = read_input(path, POLICY_BYTES_MAX, &text, err);
-	if (r == 0) {
-		r = policy_parse(path, text.data ? text.data : "", text.size, &session->extended,
-				 err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0 && !provider_can(session->extended->provider, ABILITY_CALL_WATCH)) {
-		r = error_set(
+	r = policy_parse(path, text.data ? text.data : "", text.size, &session->extended, err);
+	if (r < 0) {
+		return r;
+	}
+	if (!provider_can(session->extended->provider, ABILITY_CALL_WATCH)) {
+		return error_set(
 			err, BRIG_E_POLICY, EINVAL,
 			"%s: provider %s cannot watch system calls, so nothing can be learned",
 			path, session->extended->provider->name);
 	}
-	return r;
+	return 0;
 }
 
 /* Before anything runs: a result that cannot be saved should not cost a run. */
@@ -203,53 +206,52 @@ static int learn_line_run(const struct learn_args *args)
 	return status;
 }
 
-size_t policy_learn_options(struct option_info ret[POLICY_OPTIONS_MAX])
+static size_t make_options(struct option_info ret[OPTIONS_MAX])
 {
 	static const struct option_info own[] = {
-		{ "--out", "FILE", "write the policy to FILE; else to stdout", option_take_text,
-		  AT(file), NULL },
-		{ "--extend", "FILE", "keep the rules of this policy, and add missing ones",
-		  option_take_text, AT(extend), NULL },
-		{ "--stdin", "FILE", "standard input of the program; -: brig's own",
-		  option_take_text, AT(input), NULL },
-		{ "--no-verify", NULL, "do not run it again under the proposed policy",
-		  option_take_flag, AT(no_verify), NULL },
-		{ "--json", NULL, "print the record and the policy as JSON", option_take_flag,
-		  AT(run.json), NULL },
+		OPTION_TEXT("--out", "FILE", &complete_file, AT(file),
+			    "write the policy to FILE; else to stdout"),
+		OPTION_TEXT("--extend", "FILE", &complete_file, AT(extend),
+			    "keep the rules of this policy, and add missing ones"),
+		OPTION_TEXT("--stdin", "FILE", &complete_file, AT(input),
+			    "standard input of the program; -: brig's own"),
+		OPTION_FLAG("--no-verify", AT(no_verify),
+			    "do not run it again under the proposed policy"),
+		OPTION_FLAG("--json", AT(run.json), "print the record and the policy as JSON"),
 	};
 	size_t count = run_options(RUN_COMMAND_LEARN, ret);
 
-	_Static_assert(RUN_OPTIONS_MAX + ARRAY_SIZE(own) <= POLICY_OPTIONS_MAX, "room for all");
+	_Static_assert(RUN_OPTIONS_MAX + ARRAY_SIZE(own) <= OPTIONS_MAX, "room for all");
 	memcpy(ret + count, own, sizeof(own));
 	return count + ARRAY_SIZE(own);
 }
 
+const struct syntax policy_learn_syntax = {
+	.command = "policy learn",
+	.usage = "policy learn [OPTIONS] FILE [-- ARGS...]\n"
+		 "policy learn [OPTIONS] -c CODE [-- ARGS...]\n"
+		 "policy learn [OPTIONS] -- CMD [ARGS...]",
+	.about = "Runs a program in a cell, watches every system call, and proposes the\n"
+		 "smallest policy that the program needs. Then runs it again under that\n"
+		 "policy.",
+	.make_options = make_options,
+	.operands_max = 1,
+	.operands = &complete_file,
+	.rest = true,
+	.notes = "Exit status: 0 learned, and under the policy it ended the same; 1 it\n"
+		 "ended differently; 125 error of brig itself; 2 usage.",
+};
+
 int policy_command_learn(int argc, char **argv)
 {
-	struct option_info options[POLICY_OPTIONS_MAX];
 	struct learn_args args = { 0 };
 	struct brig_error error = { 0 };
 	int status;
 
-	struct syntax syntax = {
-		.command = "policy learn",
-		.usage = "policy learn [OPTIONS] FILE [-- ARGS...]\n"
-			 "policy learn [OPTIONS] -c CODE [-- ARGS...]\n"
-			 "policy learn [OPTIONS] -- CMD [ARGS...]",
-		.about = "Runs a program in a cell, watches every system call, and proposes the\n"
-			 "smallest policy that the program needs. Then runs it again under that\n"
-			 "policy.",
-		.options = options,
-		.options_count = policy_learn_options(options),
-		.operands_max = 1,
-		.rest = true,
-		.notes = "Exit status: 0 learned, and under the policy it ended the same; 1 it\n"
-			 "ended differently; 125 error of brig itself; 2 usage.",
-	};
-	if (options_parse(&syntax, argc, argv, &args, &args.run.given, &error) < 0) {
+	if (options_parse(&policy_learn_syntax, argc, argv, &args, &args.run.given, &error) < 0) {
 		status = report_usage(&error, options_mention(argc, argv, "--json"));
 	} else if (args.run.given.help) {
-		status = report_help(&syntax);
+		status = report_help(&policy_learn_syntax);
 	} else {
 		status = learn_line_run(&args);
 	}

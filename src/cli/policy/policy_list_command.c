@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `brig policy list`: lists the available policies. */
 #include "base/cleanup.h"
+#include "cli/cli_report.h"
 #include "cli/command.h"
 #include "cli/policy/cli_policy.h"
-#include "cli/report.h"
-#include "lib/prepare/listing.h"
+#include "lib/prepare/inventory.h"
 
 static int list(void *of, const struct arguments *given)
 {
@@ -42,20 +42,21 @@ static int list(void *of, const struct arguments *given)
 	return report_text(&out);
 }
 
+static const struct option_info options[] = {
+	POLICY_OPTIONS,
+};
+
+const struct syntax policy_list_syntax = {
+	.command = "policy list",
+	.usage = "policy [list] [OPTIONS]",
+	.about = "Lists the available policies, and the purpose of each.",
+	.options = options,
+	.options_count = ARRAY_SIZE(options),
+};
+
 int policy_command_list(int argc, char **argv)
 {
-	static const struct option_info options[] = {
-		{ "--json", POLICY_JSON },
-		{ "--config", POLICY_CONFIG },
-	};
-	static const struct syntax syntax = {
-		.command = "policy list",
-		.usage = "policy [list] [OPTIONS]",
-		.about = "Lists the available policies, and the purpose of each.",
-		.options = options,
-		.options_count = ARRAY_SIZE(options),
-	};
 	struct policy_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &args, list);
+	return command_work(&policy_list_syntax, argc, argv, &args, list);
 }

@@ -120,6 +120,20 @@ static void monitor_lines(const struct policy *policy, struct buf *out)
 	}
 }
 
+/* In their order, and which of them are never used. */
+static void provider_lines(const struct policy *policy, struct buf *out)
+{
+	char list[256];
+
+	line(out, "provider", policy_candidates_list(policy, list, sizeof(list)));
+	for (size_t i = 0; i < policy->candidates_count; i++) {
+		const struct policy_candidate *one = &policy->candidates[i];
+		if (one->lack) {
+			buf_addf(out, "%-17s not %s: it %s\n", "", one->provider->name, one->lack);
+		}
+	}
+}
+
 void policy_print(const struct policy *policy, struct buf *out)
 {
 	char layers[512], bytes_in[40], bytes_out[40];
@@ -128,7 +142,25 @@ void policy_print(const struct policy *policy, struct buf *out)
 	line(out, "name", policy->name);
 	line(out, "description", policy->description ? policy->description : "");
 	line(out, "sha256", policy->hash);
-	line(out, "provider", policy->provider->name);
+	provider_lines(policy, out);
+	if (policy->oci_runtime) {
+		line(out, "oci.runtime", policy->oci_runtime);
+	}
+	if (policy->gvisor_runtime) {
+		line(out, "gvisor.runtime", policy->gvisor_runtime);
+	}
+	if (policy->gvisor_platform) {
+		line(out, "gvisor.platform", policy->gvisor_platform);
+	}
+	if (policy->provider == &vm_provider) {
+		line(out, "vm.accel", vm_accel_names[policy->vm.accel]);
+	}
+	if (policy->launcher.name[0]) {
+		line(out, "launcher.name", policy->launcher.name);
+	}
+	if (policy->wasm_engine) {
+		line(out, "wasm.engine", policy->wasm_engine);
+	}
 	line(out, "auto_run", auto_run_names[policy->auto_run]);
 	risk_lines(policy, out);
 	guard_lines(policy, out);
@@ -148,6 +180,13 @@ void policy_print(const struct policy *policy, struct buf *out)
 		const struct policy_mount *mount = &policy->mounts[i];
 		buf_addf(out, "%-17s %s = %s %s\n", "mount", mount->name, mount->path,
 			 mount->writable ? "rw" : "ro");
+	}
+	for (size_t i = 0; i < policy->venvs_count; i++) {
+		buf_addf(out, "%-17s %s = %s\n", "venvs", policy->venvs[i].name,
+			 policy->venvs[i].path);
+	}
+	if (policy->venv) {
+		line(out, "venv", policy->venv);
 	}
 	list_line(out, "env set", &policy->env_set, "nothing");
 	list_line(out, "env allow", &policy->env_allow, "nothing");
@@ -232,6 +271,16 @@ static void json_mounts(struct json_out *json, const struct policy *policy)
 	json_close(json, ']');
 }
 
+static void json_venvs(struct json_out *json, const struct policy *policy)
+{
+	json_open(json, "venvs", '{');
+	for (size_t i = 0; i < policy->venvs_count; i++) {
+		json_text(json, policy->venvs[i].name, policy->venvs[i].path);
+	}
+	json_close(json, '}');
+	json_text(json, "venv", policy->venv);
+}
+
 static void json_guard(struct json_out *json, const struct policy *policy)
 {
 	const struct policy_guard *guard = &policy->guard;
@@ -268,6 +317,28 @@ static void json_monitor(struct json_out *json, const struct policy *policy)
 	json_close(json, '}');
 }
 
+/* A name, as in the policy; or a list, with the providers that are never used in another. */
+static void json_providers(struct json_out *json, const struct policy *policy)
+{
+	if (policy->candidates_count == 1) {
+		json_text(json, "provider", policy->provider->name);
+		return;
+	}
+	json_open(json, "provider", '[');
+	for (size_t i = 0; i < policy->candidates_count; i++) {
+		json_text(json, NULL, policy->candidates[i].provider->name);
+	}
+	json_close(json, ']');
+	json_open(json, "providers_unusable", '{');
+	for (size_t i = 0; i < policy->candidates_count; i++) {
+		const struct policy_candidate *one = &policy->candidates[i];
+		if (one->lack) {
+			json_text(json, one->provider->name, one->lack);
+		}
+	}
+	json_close(json, '}');
+}
+
 void policy_print_json(const struct policy *policy, struct buf *out)
 {
 	struct json_out json = { .buf = out };
@@ -276,7 +347,13 @@ void policy_print_json(const struct policy *policy, struct buf *out)
 	json_text(&json, "name", policy->name);
 	json_text(&json, "description", policy->description);
 	json_text(&json, "sha256", policy->hash);
-	json_text(&json, "provider", policy->provider->name);
+	json_providers(&json, policy);
+	json_text(&json, "oci_runtime", policy->oci_runtime);
+	json_text(&json, "gvisor_runtime", policy->gvisor_runtime);
+	json_text(&json, "gvisor_platform", policy->gvisor_platform);
+	json_text(&json, "vm_accel", vm_accel_names[policy->vm.accel]);
+	json_text(&json, "launcher", policy->launcher.name[0] ? policy->launcher.name : NULL);
+	json_text(&json, "wasm_engine", policy->wasm_engine);
 	json_text(&json, "auto_run", auto_run_names[policy->auto_run]);
 	json_guard(&json, policy);
 	json_layers(&json, "may_miss", policy->may_miss);
@@ -290,6 +367,7 @@ void policy_print_json(const struct policy *policy, struct buf *out)
 	json_u64(&json, "files_out_bytes", policy->files_out_bytes);
 	json_text(&json, "caller_mounts", caller_mounts_names[policy->caller_mounts]);
 	json_mounts(&json, policy);
+	json_venvs(&json, policy);
 	json_list(&json, "env_set", &policy->env_set);
 	json_list(&json, "env_allow", &policy->env_allow);
 	json_list(&json, "runtimes", &policy->runtimes);

@@ -3,7 +3,7 @@
 #ifndef BRIG_CLI_POLICY_POLICY_PRINT_H
 #define BRIG_CLI_POLICY_POLICY_PRINT_H
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "policy/policy.h"
 
 void policy_print(const struct policy *policy, struct buf *out);

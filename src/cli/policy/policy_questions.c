@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/report.h"
+#include "cli/cli_report.h"
 
 void questions_done(struct questions *questions)
 {
@@ -58,6 +58,13 @@ static int answer_all(struct check *check, const struct questions *questions, bo
 	bool all = true;
 
 	check->language = language_of(questions);
+	for (size_t i = 0; i < questions->count; i++) {
+		const struct question *question = &questions->items[i];
+
+		if (check_expect(check, question->kind, question->text, &error) < 0) {
+			return wrong_question(question, &error, json);
+		}
+	}
 	if (json) {
 		json_open(&list, NULL, '[');
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `brig policy show`: prints a policy with all defaults filled in. */
 #include "base/cleanup.h"
+#include "cli/cli_report.h"
 #include "cli/command.h"
 #include "cli/policy/cli_policy.h"
 #include "cli/policy/policy_print.h"
-#include "cli/report.h"
 
 static int show(void *of, const struct arguments *given)
 {
@@ -29,21 +29,23 @@ static int show(void *of, const struct arguments *given)
 	return report_text(&out);
 }
 
+static const struct option_info options[] = {
+	POLICY_OPTIONS,
+};
+
+const struct syntax policy_show_syntax = {
+	.command = "policy show",
+	.usage = "policy show [NAME] [OPTIONS]",
+	.about = "Shows a policy (default: default), with all defaults filled in.",
+	.options = options,
+	.options_count = ARRAY_SIZE(options),
+	.operands_max = 1,
+	.operands = &complete_policy,
+};
+
 int policy_command_show(int argc, char **argv)
 {
-	static const struct option_info options[] = {
-		{ "--json", POLICY_JSON },
-		{ "--config", POLICY_CONFIG },
-	};
-	static const struct syntax syntax = {
-		.command = "policy show",
-		.usage = "policy show [NAME] [OPTIONS]",
-		.about = "Shows a policy (default: default), with all defaults filled in.",
-		.options = options,
-		.options_count = ARRAY_SIZE(options),
-		.operands_max = 1,
-	};
 	struct policy_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &args, show);
+	return command_work(&policy_show_syntax, argc, argv, &args, show);
 }

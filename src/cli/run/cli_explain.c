@@ -6,19 +6,16 @@
 #include "base/json/json_out.h"
 #include "check/rules.h"
 #include "cli/cli.h"
+#include "cli/cli_report.h"
 #include "cli/exit_status.h"
-#include "cli/report.h"
 #include "cli/run/explain_measure.h"
 #include "cli/run/run_options.h"
-#include "native/native.h"
 
 struct explanation {
 	struct prepared program;
 	struct prepared compile;
 	bool compiled; /* `compile` is filled: the language has a compiler */
 	struct phase phase;
-	struct plan program_plan;
-	struct plan compile_plan;
 	struct policy_trace trace;
 	struct run_rules rules;
 };
@@ -26,34 +23,15 @@ struct explanation {
 static void explanation_done(struct explanation *e)
 {
 	phase_done(&e->phase);
-	plan_done(&e->program_plan);
-	plan_done(&e->compile_plan);
 	prepared_done(&e->program);
 	prepared_done(&e->compile);
 	policy_trace_done(&e->trace);
 	run_rules_done(&e->rules);
 }
 
-static bool has_plan(const struct explanation *e)
+static int make_all(struct brig_context *context, const struct brig_request *request, bool time,
+		    struct explanation *e, struct brig_error *err)
 {
-	return provider_can(e->program.spec.provider, ABILITY_PLAN);
-}
-
-/* Without one nothing is planned: the provider names its steps itself. */
-static int make_plan(const struct spec *spec, struct plan *ret, struct brig_error *err)
-{
-	return provider_can(spec->provider, ABILITY_PLAN) ? plan_make(spec, ret, err) : 0;
-}
-
-static const struct plan *program_plan(const struct explanation *e)
-{
-	return e->phase.run && has_plan(e) ? native_plan(e->phase.run) : &e->program_plan;
-}
-
-static int explain(struct brig_context *context, const struct brig_request *request, bool time,
-		   struct explanation *e, struct brig_error *err)
-{
-	context->policies.trace = &e->trace;
 	int r = prepare(context, request, PURPOSE_RUN, &e->program, err);
 
 	if (r < 0) {
@@ -65,36 +43,44 @@ static int explain(struct brig_context *context, const struct brig_request *requ
 			return r;
 		}
 		e->compiled = true;
-		r = make_plan(&e->compile.spec, &e->compile_plan, err);
 	}
-	if (r == 0 && time && e->compiled) {
+	if (!time) {
+		return 0;
+	}
+	if (e->compiled) {
 		r = explain_build(context, request, &e->compile, &e->program, err);
 	}
-	if (r == 0) {
-		r = time ? explain_measure(context, &e->program, &e->phase, err)
-			 : make_plan(&e->program.spec, &e->program_plan, err);
-	}
-	context->policies.trace = NULL;
-	if (r == 0) {
-		run_rules_find(&e->program, program_plan(e), &e->trace, &e->rules);
-	}
-	return r;
+	return r < 0 ? r : explain_measure(context, &e->program, &e->phase, err);
 }
 
-static const uint64_t *program_times(const struct explanation *e)
+static int explain(struct brig_context *context, const struct brig_request *request, bool time,
+		   struct explanation *e, struct brig_error *err)
 {
-	return e->phase.run && has_plan(e) ? native_times(e->phase.run) : NULL;
+	context->policies.trace = &e->trace;
+	int r = make_all(context, request, time, e, err);
+	context->policies.trace = NULL;
+	if (r < 0) {
+		return r;
+	}
+	run_rules_find(&e->program, &e->trace, &e->rules);
+	return 0;
 }
 
-static void print_plan(const struct spec *spec, const struct plan *plan, const uint64_t *took_ns,
-		       bool json, struct buf *out)
+static void print_steps(const struct spec *spec, bool json, struct buf *out)
 {
 	if (spec->provider->explain) {
 		spec->provider->explain(spec, json, out);
-	} else if (json) {
-		plan_print_json(plan, took_ns, out);
+	}
+}
+
+static void print_program(const struct explanation *e, bool json, struct buf *out)
+{
+	const struct spec *spec = &e->program.spec;
+
+	if (e->phase.run && spec->provider->explain_run) {
+		spec->provider->explain_run(e->phase.run, json, out);
 	} else {
-		plan_print(plan, took_ns, out);
+		print_steps(spec, json, out);
 	}
 }
 
@@ -109,10 +95,10 @@ static void print_text(const struct explanation *e, struct buf *out)
 		 layers[0] ? layers : "none");
 	if (e->compiled) {
 		buf_adds(out, "\nThe compiler's cell, unless the build cache has the program:\n");
-		print_plan(&e->compile.spec, &e->compile_plan, NULL, false, out);
+		print_steps(&e->compile.spec, false, out);
 	}
 	buf_adds(out, "\nThe program's cell:\n");
-	print_plan(&p->spec, program_plan(e), program_times(e), false, out);
+	print_program(e, false, out);
 	buf_adds(out, "\nThe rules behind it:\n");
 	run_rules_print(&e->rules, out);
 }
@@ -136,13 +122,13 @@ static void print_json(const struct explanation *e, struct buf *out)
 	_cleanup_(buf_done)
 	struct buf plan = { 0 };
 	if (e->compiled) {
-		print_plan(&e->compile.spec, &e->compile_plan, NULL, true, &plan);
+		print_steps(&e->compile.spec, true, &plan);
 		json_raw(&json, "compile", plan.data ? plan.data : "null");
 	} else {
 		json_nil(&json, "compile");
 	}
 	plan.size = 0;
-	print_plan(&p->spec, program_plan(e), program_times(e), true, &plan);
+	print_program(e, true, &plan);
 	json_raw(&json, "program", plan.data ? plan.data : "null");
 	run_rules_print_json(&e->rules, "rules", &json);
 	json_close(&json, '}');
@@ -184,32 +170,37 @@ static int explain_line(const struct run_args *args)
 	return status;
 }
 
+static size_t make_options(struct option_info ret[OPTIONS_MAX])
+{
+	return run_options(RUN_COMMAND_EXPLAIN, ret);
+}
+
+const struct syntax explain_syntax = {
+	.command = "explain",
+	.usage = "explain [OPTIONS] FILE | - | -c CODE [-- ARGS...]\n"
+		 "explain [OPTIONS] -- CMD [ARGS...]",
+	.about = "Shows the plan of a run: every step that builds its cell, in order,\n"
+		 "with the process that carries it out (the warden outside, init inside,\n"
+		 "the payload process that becomes the program), its subject and its\n"
+		 "reason; then the rules behind the plan, each with its line in the\n"
+		 "policy and the steps that enforce it. Nothing runs, unless --time is\n"
+		 "given.",
+	.make_options = make_options,
+	.operands_max = 1,
+	.operands = &complete_file,
+	.rest = true,
+};
+
 int command_explain(int argc, char **argv)
 {
-	struct option_info options[RUN_OPTIONS_MAX];
-	struct syntax syntax = {
-		.command = "explain",
-		.usage = "explain [OPTIONS] FILE | - | -c CODE [-- ARGS...]\n"
-			 "explain [OPTIONS] -- CMD [ARGS...]",
-		.about = "Shows the plan of a run: every step that builds its cell, in order,\n"
-			 "with the process that carries it out (the warden outside, init inside,\n"
-			 "the payload process that becomes the program), its subject and its\n"
-			 "reason; then the rules behind the plan, each with its line in the\n"
-			 "policy and the steps that enforce it. Nothing runs, unless --time is\n"
-			 "given.",
-		.options = options,
-		.options_count = run_options(RUN_COMMAND_EXPLAIN, options),
-		.operands_max = 1,
-		.rest = true,
-	};
 	struct run_args args = { 0 };
 	struct brig_error error = { 0 };
 	int status;
 
-	if (options_parse(&syntax, argc, argv, &args, &args.given, &error) < 0) {
+	if (options_parse(&explain_syntax, argc, argv, &args, &args.given, &error) < 0) {
 		status = report_usage(&error, options_mention(argc, argv, "--json"));
 	} else if (args.given.help) {
-		status = report_help(&syntax);
+		status = report_help(&explain_syntax);
 	} else {
 		status = explain_line(&args);
 	}

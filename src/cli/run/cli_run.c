@@ -8,9 +8,9 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/cli_report.h"
 #include "cli/command.h"
 #include "cli/exit_status.h"
-#include "cli/report.h"
 #include "cli/run/consent.h"
 #include "cli/run/run_files.h"
 #include "cli/run/run_options.h"
@@ -18,21 +18,7 @@
 #include "cli/run/run_pump.h"
 #include "cli/run/run_service.h"
 #include "cli/run/screen.h"
-
-static void cleanup_context(struct brig_context **context)
-{
-	brig_context_free(*context);
-}
-
-static void cleanup_run(struct brig_run **run)
-{
-	brig_run_free(*run);
-}
-
-static void cleanup_result(struct brig_result **result)
-{
-	brig_result_free(*result);
-}
+#include "lib/owned.h"
 
 /* Where output goes, and the end of the text on stderr. */
 struct output {
@@ -155,11 +141,11 @@ static int run_with(const struct run_args *args, struct run_request *request, st
 {
 	struct output_writer *out = output->out;
 	struct brig_error error = { 0 };
-	_cleanup_(cleanup_context)
+	_cleanup_(brig_context_freep)
 	struct brig_context *context = NULL;
-	_cleanup_(cleanup_run)
+	_cleanup_(brig_run_freep)
 	struct brig_run *run = NULL;
-	_cleanup_(cleanup_result)
+	_cleanup_(brig_result_freep)
 	struct brig_result *result = NULL;
 	struct brig_context_options options = { .size = sizeof(options),
 						.config_dir = args->config,
@@ -240,7 +226,7 @@ static int run_by_service(const struct run_args *args, struct run_request *reque
 			  struct output *output)
 {
 	struct brig_error error = { 0 };
-	_cleanup_(cleanup_result)
+	_cleanup_(brig_result_freep)
 	struct brig_result *result = NULL;
 	_cleanup_free_ char *json = NULL;
 
@@ -306,31 +292,36 @@ static int work(void *into, const struct arguments *given)
 	return args->schema ? report_json(brig_result_schema()) : run_line(args);
 }
 
+static size_t make_options(struct option_info ret[OPTIONS_MAX])
+{
+	return run_options(RUN_COMMAND_RUN, ret);
+}
+
+const struct syntax run_syntax = {
+	.command = "run",
+	.usage = "run [OPTIONS] FILE [-- ARGS...]\n"
+		 "run [OPTIONS] -c CODE [-- ARGS...]\n"
+		 "run [OPTIONS] - [-- ARGS...]        (code from stdin)\n"
+		 "run [OPTIONS] -- CMD [ARGS...]      (any program)",
+	.about = "Runs code or a program in a sealed cell that lives for this run. stdin,\n"
+		 "stdout and stderr pass through.",
+	.make_options = make_options,
+	.operands_max = 1,
+	.operands = &complete_file,
+	.rest = true,
+	.notes = "Exit status: the program's own, 128+N if signal N ended it; else 116 "
+		 "network,\n"
+		 "117 disk, 118 output, 121 cpu, 122 memory, 123 process limit, 124 "
+		 "timeout,\n"
+		 "119 compile failed, 120 lost, 125 error of brig itself, 126 refused, 127 "
+		 "not\n"
+		 "found, 2 usage.",
+};
+
 int command_run(int argc, char **argv)
 {
-	struct option_info options[RUN_OPTIONS_MAX];
-	struct syntax syntax = {
-		.command = "run",
-		.usage = "run [OPTIONS] FILE [-- ARGS...]\n"
-			 "run [OPTIONS] -c CODE [-- ARGS...]\n"
-			 "run [OPTIONS] - [-- ARGS...]        (code from stdin)\n"
-			 "run [OPTIONS] -- CMD [ARGS...]      (any program)",
-		.about = "Runs code or a program in a sealed cell that lives for this run. stdin,\n"
-			 "stdout and stderr pass through.",
-		.options = options,
-		.options_count = run_options(RUN_COMMAND_RUN, options),
-		.operands_max = 1,
-		.rest = true,
-		.notes = "Exit status: the program's own, 128+N if signal N ended it; else 116 "
-			 "network,\n"
-			 "117 disk, 118 output, 121 cpu, 122 memory, 123 process limit, 124 "
-			 "timeout,\n"
-			 "119 compile failed, 120 lost, 125 error of brig itself, 126 refused, 127 "
-			 "not\n"
-			 "found, 2 usage.",
-	};
 	struct run_args args = { 0 };
-	int status = command_work(&syntax, argc, argv, &args, work);
+	int status = command_work(&run_syntax, argc, argv, &args, work);
 
 	run_args_done(&args);
 	return status;

@@ -28,6 +28,14 @@ static bool answer_is_yes(int tty)
 	return strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0;
 }
 
+/* The program may be outside of a cell: then a person should know. */
+static bool may_lack_walls(const struct policy *policy, const struct brig_request *request)
+{
+	const struct provider *named = request->provider ? provider_find(request->provider) : NULL;
+
+	return named ? !provider_can(named, ABILITY_WALLS) : policy_without_walls(policy);
+}
+
 bool consent_ask(const struct brig_context *context, const struct brig_request *request)
 {
 	_cleanup_(buf_done)
@@ -45,7 +53,7 @@ bool consent_ask(const struct brig_context *context, const struct brig_request *
 	}
 	bool asks = policy->auto_run == AUTO_RUN_ASK;
 	buf_addf(&question, "Run %s under policy %s%s? [y/N] ", what(request), policy->name,
-		 provider_can(policy->provider, ABILITY_WALLS) ? "" : ", outside of a cell");
+		 may_lack_walls(policy, request) ? ", outside of a cell" : "");
 	policy_free(policy);
 	terminal_escape_add(&terminal, question.data, question.size, &shown);
 	_cleanup_close_ int tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);

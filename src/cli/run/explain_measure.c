@@ -7,6 +7,17 @@
 
 #include "base/cleanup.h"
 #include "lib/build/build_cache.h"
+#include "lib/owned.h"
+
+static int run_once(struct brig_context *context, const struct brig_request *request,
+		    struct brig_error *err)
+{
+	_cleanup_(brig_run_freep)
+	struct brig_run *run = NULL;
+	int r = brig_run_start(context, request, &run, err);
+
+	return r < 0 ? r : brig_run_wait(run, err);
+}
 
 int explain_build(struct brig_context *context, const struct brig_request *request,
 		  const struct prepared *compile, struct prepared *program, struct brig_error *err)
@@ -22,12 +33,7 @@ int explain_build(struct brig_context *context, const struct brig_request *reque
 		return r < 0 ? r : 0;
 	}
 	/* An ordinary run compiles and leaves the program in the cache. */
-	struct brig_run *run = NULL;
-	r = brig_run_start(context, request, &run, err);
-	if (r == 0) {
-		r = brig_run_wait(run, err);
-	}
-	brig_run_free(run);
+	r = run_once(context, request, err);
 	if (r < 0) {
 		return r;
 	}

@@ -10,7 +10,7 @@
 #include <poll.h>
 #include <stdbool.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "cli/run/screen.h"
 #include "cli/terminal_escape.h"
 

@@ -6,17 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
 #include "base/cleanup.h"
-#include "base/path.h"
+#include "base/files/path.h"
 #include "cli/service/client.h"
+#include "lib/owned.h"
 
 #define MS 1e6
-
-static void result_freep(struct brig_result **result)
-{
-	brig_result_free(*result);
-}
 
 #define COPY(to, object, key) snprintf(to, sizeof(to), "%s", client_text(object, key))
 
@@ -165,11 +161,12 @@ static void read_usage(json_t *json, struct brig_usage *usage)
 	usage->processes_peak = number(used, "processes_peak");
 	usage->disk_bytes = number(used, "disk_bytes");
 	usage->net_bytes = number(used, "net_bytes");
+	usage->instructions = number(used, "instructions");
 }
 
 struct brig_result *result_read(json_t *json)
 {
-	_cleanup_(result_freep)
+	_cleanup_(brig_result_freep)
 	struct brig_result *result = calloc(1, sizeof(*result));
 	json_t *code = json_object_get(json, "exit_code");
 	json_t *value = json_object_get(json, "value");

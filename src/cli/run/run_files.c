@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/path.h"
-#include "cli/report.h"
+#include "base/files/path.h"
+#include "cli/cli_report.h"
 
 /*
  * Component by component, each by the descriptor of the one before and none of them a link: this

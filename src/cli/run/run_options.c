@@ -17,15 +17,17 @@ struct option_row {
 	struct option_info option;
 };
 
+static const char *const start_names[] = {
+	[BRIG_START_AUTO] = "auto", [BRIG_START_COLD] = "cold", [BRIG_START_WARM] = "warm"
+};
+static const struct completion start_words = COMPLETE_NAMES(start_names);
+static const struct completion guard_modes = COMPLETE_NAMES(guard_mode_names);
+
 int run_start_parse(const char *from, const char *word, enum brig_start *ret,
 		    struct brig_error *err)
 {
-	static const char *const names[] = {
-		[BRIG_START_AUTO] = "auto", [BRIG_START_COLD] = "cold", [BRIG_START_WARM] = "warm"
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(word, names[i]) == 0) {
+	for (size_t i = 0; i < ARRAY_SIZE(start_names); i++) {
+		if (strcmp(word, start_names[i]) == 0) {
 			*ret = (enum brig_start)i;
 			return 0;
 		}
@@ -46,98 +48,73 @@ static int take_start(void *into, const struct option_info *option, const char *
 
 /* Before the limits... */
 static const struct option_row first[] = {
-	{ ALL, { "-c", "CODE", "the code to run", option_take_text, AT(code), NULL } },
-	{ ALL,
-	  { "--lang", "LANGUAGE", "language; else by extension or #! line", option_take_text,
-	    AT(language), NULL } },
-	{ ALL,
-	  { "--policy", "POLICY", "the policy of the run: default, strict, open, ...",
-	    option_take_text, AT(policy), NULL } },
+	{ ALL, OPTION_TEXT("-c", "CODE", NULL, AT(code), "the code to run") },
+	{ ALL, OPTION_TEXT("--lang", "LANGUAGE", &complete_language, AT(language),
+			   "language; else by extension or #! line") },
+	{ ALL, OPTION_TEXT("--policy", "POLICY", &complete_policy, AT(policy),
+			   "the policy of the run: default, strict, open, ...") },
+	{ ALL, OPTION_TEXT("--provider", "NAME", &complete_provider, AT(provider),
+			   "hold the run with this one of the policy's providers") },
+	{ ALL, OPTION_TEXT("--venv", "NAME|DIR", &complete_directory, AT(venv),
+			   "run it with the Python of this virtualenv") },
 };
 
 /* ...and after them. */
 static const struct option_row last[] = {
-	{ ALL,
-	  { "--clamp", NULL, "change refused limits to the nearest that the policy allows",
-	    option_take_flag, AT(clamp), NULL } },
-	{ ALL,
-	  { "--guard", "MODE", "check Python code before it runs: off, imports, strict",
-	    option_take_text, AT(guard), NULL } },
-	{ RUN,
-	  { "--check", NULL, "only check the code with the guard, and print its risk",
-	    option_take_flag, AT(check), NULL } },
-	{ ALL,
-	  { "--in", "[NAME=]FILE", "copy a file to /sandbox/NAME; repeatable", option_take_list,
-	    AT(in), NULL } },
-	{ ALL,
-	  { "--project", NULL, "also copy the files of FILE's directory, except hidden ones",
-	    option_take_flag, AT(project), NULL } },
+	{ ALL, OPTION_FLAG("--clamp", AT(clamp),
+			   "change refused limits to the nearest that the policy allows") },
+	{ ALL, OPTION_TEXT("--guard", "MODE", &guard_modes, AT(guard),
+			   "check Python code before it runs: off, imports, strict") },
+	{ RUN, OPTION_FLAG("--check", AT(check),
+			   "only check the code with the guard, and print its risk") },
+	{ ALL, OPTION_LIST("--in", "[NAME=]FILE", &complete_file, AT(in),
+			   "copy a file to /sandbox/NAME; repeatable") },
+	{ ALL, OPTION_FLAG("--project", AT(project),
+			   "also copy the files of FILE's directory, except hidden ones") },
+	{ BOTH, OPTION_LIST("--out", "GLOB", NULL, AT(out),
+			    "return files of /sandbox in addition to out/; repeatable") },
+	{ RUN, OPTION_TEXT("--out-dir", "DIR", &complete_directory, AT(out_dir),
+			   "write returned files below DIR (\".\" with --out)") },
+	{ RUN, OPTION_FLAG("--out-exec", AT(out_exec), "keep the execute bits of returned files") },
+	{ RUN | LEARN, OPTION_FLAG("--force", AT(force), "replace existing files") },
 	{ BOTH,
-	  { "--out", "GLOB", "return files of /sandbox in addition to out/; repeatable",
-	    option_take_list, AT(out), NULL } },
-	{ RUN,
-	  { "--out-dir", "DIR", "write returned files below DIR (\".\" with --out)",
-	    option_take_text, AT(out_dir), NULL } },
-	{ RUN,
-	  { "--out-exec", NULL, "keep the execute bits of returned files", option_take_flag,
-	    AT(out_exec), NULL } },
-	{ RUN | LEARN,
-	  { "--force", NULL, "replace existing files", option_take_flag, AT(force), NULL } },
-	{ BOTH,
-	  { "--changes", NULL, "report created, modified and deleted files", option_take_flag,
-	    AT(changes), NULL } },
+	  OPTION_FLAG("--changes", AT(changes), "report created, modified and deleted files") },
+	{ ALL, OPTION_LIST("--ro", "[NAME=]DIR", &complete_directory, AT(ro),
+			   "mount a directory at /mnt/NAME; repeatable") },
+	{ ALL, OPTION_LIST("--rw", "[NAME=]DIR", &complete_directory, AT(rw),
+			   "the same, writable; repeatable") },
+	{ ALL, OPTION_LIST("--net", "HOST[:PORTS]", NULL, AT(net),
+			   "allow connections to a host; repeatable") },
+	{ ALL, OPTION_LIST("--env", "NAME[=VALUE]", NULL, AT(env),
+			   "set a variable, or pass brig's own; repeatable") },
 	{ ALL,
-	  { "--ro", "[NAME=]DIR", "mount a directory at /mnt/NAME; repeatable", option_take_list,
-	    AT(ro), NULL } },
-	{ ALL,
-	  { "--rw", "[NAME=]DIR", "the same, writable; repeatable", option_take_list, AT(rw),
-	    NULL } },
-	{ ALL,
-	  { "--net", "HOST[:PORTS]", "allow connections to a host; repeatable", option_take_list,
-	    AT(net), NULL } },
-	{ ALL,
-	  { "--env", "NAME[=VALUE]", "set a variable, or pass brig's own; repeatable",
-	    option_take_list, AT(env), NULL } },
-	{ ALL,
-	  { "--yes", NULL, "consent to this run (policies with auto_run \"ask\")", option_take_flag,
-	    AT(yes), NULL } },
-	{ BOTH,
-	  { "--no-cache", NULL, "compile again, and store nothing", option_take_flag, AT(no_cache),
-	    NULL } },
-	{ ALL,
-	  { "--config", "DIR", "the operator's policies and runtimes (/etc/brig)",
-	    option_take_directory, AT(config), NULL } },
+	  OPTION_FLAG("--yes", AT(yes), "consent to this run (policies with auto_run \"ask\")") },
+	{ BOTH, OPTION_FLAG("--no-cache", AT(no_cache), "compile again, and store nothing") },
+	{ ALL, OPTION_DIRECTORY("--config", "DIR", AT(config),
+				"the operator's policies and runtimes (/etc/brig)") },
+	{ RUN, OPTION_TEXT("--audit", "FILE", &complete_file, AT(audit),
+			   "add a record of the run to this audit chain ($BRIG_AUDIT)") },
+	{ RUN, OPTION_FLAG("-it", AT(terminal),
+			   "give the program this terminal (policies with \"terminal\" true)") },
+	{ RUN, OPTION_FLAG("--tty", AT(terminal), "the same") },
+	{ RUN, OPTION_TEXT("--service", "URL", NULL, AT(service),
+			   "run it on a service: http://HOST:PORT, unix:PATH ($BRIG_TOKEN)") },
 	{ RUN,
-	  { "--audit", "FILE", "add a record of the run to this audit chain ($BRIG_AUDIT)",
-	    option_take_text, AT(audit), NULL } },
+	  { .name = "--start",
+	    .value = "HOW",
+	    .about = "cold; warm: from a template; auto (cold)",
+	    .take = take_start,
+	    .complete = &start_words } },
+	{ RUN, OPTION_TEXT("--tenant", "NAME", NULL, AT(tenant),
+			   "the owner of the code; tenants share no prepared cells") },
+	{ RUN, OPTION_FLAG("--value", AT(value),
+			   "report the value of the last expression, or of `result`") },
 	{ RUN,
-	  { "-it", NULL, "give the program this terminal (policies with \"terminal\" true)",
-	    option_take_flag, AT(terminal), NULL } },
-	{ RUN, { "--tty", NULL, "the same", option_take_flag, AT(terminal), NULL } },
-	{ RUN,
-	  { "--service", "URL", "run it on a service: http://HOST:PORT, unix:PATH ($BRIG_TOKEN)",
-	    option_take_text, AT(service), NULL } },
-	{ RUN,
-	  { "--start", "HOW", "cold; warm: from a template; auto (cold)", take_start, 0, NULL } },
-	{ RUN,
-	  { "--tenant", "NAME", "the owner of the code; tenants share no prepared cells",
-	    option_take_text, AT(tenant), NULL } },
-	{ RUN,
-	  { "--value", NULL, "report the value of the last expression, or of `result`",
-	    option_take_flag, AT(value), NULL } },
-	{ RUN,
-	  { "--time", NULL, "print the resources that the run used, on stderr", option_take_flag,
-	    AT(time), NULL } },
-	{ EXPLAIN,
-	  { "--time", NULL, "run it, and show the time of each step", option_take_flag, AT(time),
-	    NULL } },
-	{ RUN,
-	  { "--json", NULL, "print the result as one JSON object", option_take_flag, AT(json),
-	    NULL } },
-	{ EXPLAIN, { "--json", NULL, "print the plan as JSON", option_take_flag, AT(json), NULL } },
-	{ RUN,
-	  { "--json-schema", NULL, "print the schema of that object", option_take_flag, AT(schema),
-	    NULL } },
+	  OPTION_FLAG("--time", AT(time), "print the resources that the run used, on stderr") },
+	{ EXPLAIN, OPTION_FLAG("--time", AT(time), "run it, and show the time of each step") },
+	{ RUN, OPTION_FLAG("--json", AT(json), "print the result as one JSON object") },
+	{ EXPLAIN, OPTION_FLAG("--json", AT(json), "print the plan as JSON") },
+	{ RUN, OPTION_FLAG("--json-schema", AT(schema), "print the schema of that object") },
 };
 
 static int take_limit(void *into, const struct option_info *option, const char *value,
@@ -190,13 +167,15 @@ size_t run_options(enum run_command command, struct option_info ret[RUN_OPTIONS_
 	unsigned wanted = bits[command];
 	size_t count = 0;
 
+	_Static_assert(ARRAY_SIZE(first) + LIMITS_COUNT + ARRAY_SIZE(last) <= RUN_OPTIONS_MAX,
+		       "room for all");
 	for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
 		ret[count++] = first[i].option;
 	}
 	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		const struct limit_info *info = &limit_table[i];
 		/* A limit on something that cells do not have is not an option. */
-		if (info->option && info->most > 0 && count < RUN_OPTIONS_MAX - ARRAY_SIZE(last)) {
+		if (info->option && info->most > 0) {
 			ret[count++] = (struct option_info){ .name = info->option,
 							     .value = unit_value(info->unit),
 							     .about = info->about,

@@ -18,14 +18,14 @@ struct run_args {
 	struct strlist in, out, ro, rw, env, net;
 	bool changes, json, schema, yes, no_cache, time, force, out_exec, value, check, project,
 		clamp, terminal;
-	const char *tenant, *guard, *service;
+	const char *tenant, *guard, *service, *provider, *venv;
 	enum brig_start start;
 	bool start_given;
 	struct arguments given;
 };
 void run_args_done(struct run_args *args);
 
-#define RUN_OPTIONS_MAX 48
+#define RUN_OPTIONS_MAX 56
 
 enum run_command { RUN_COMMAND_RUN, RUN_COMMAND_EXPLAIN, RUN_COMMAND_LEARN };
 /* The rows of a command: limits come from the table of limits. Returns how many. */

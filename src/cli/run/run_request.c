@@ -7,6 +7,7 @@
 
 #include "base/blank.h"
 #include "base/cleanup.h"
+#include "base/files/path.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_project.h"
 
@@ -116,6 +117,21 @@ static int make_mounts(const struct run_args *args, struct run_request *ret, str
 	return 0;
 }
 
+/* A word with a slash is a path. */
+static int make_venv(const struct run_args *args, struct run_request *ret, struct brig_error *err)
+{
+	ret->request.venv = args->venv;
+	if (!args->venv || !strchr(args->venv, '/')) {
+		return 0;
+	}
+	_cleanup_free_ char *path = path_absolute(args->venv);
+	if (!path || strlist_add(&ret->names, path) < 0) {
+		return error_errno(err, BRIG_E_INPUT, errno, "--venv %s", args->venv);
+	}
+	ret->request.venv = ret->names.items[ret->names.count - 1];
+	return 0;
+}
+
 static int make_env(const struct run_args *args, struct run_request *ret, struct brig_error *err)
 {
 	for (size_t i = 0; i < args->env.count; i++) {
@@ -221,9 +237,15 @@ bool run_args_feeds(const struct run_args *args)
 
 int run_request_make(const struct run_args *args, struct run_request *ret, struct brig_error *err)
 {
+	static int (*const steps[])(const struct run_args *args, struct run_request *ret,
+				    struct brig_error *err) = {
+		make_files, make_mounts, make_venv, make_env, make_source, make_start,
+	};
+
 	*ret = (struct run_request){ .request = { .size = sizeof(ret->request),
 						  .language = args->language,
 						  .policy = args->policy,
+						  .provider = args->provider,
 						  .limits = args->limits,
 						  .changes = args->changes,
 						  .tenant = args->tenant,
@@ -239,24 +261,14 @@ int run_request_make(const struct run_args *args, struct run_request *ret, struc
 	 */
 	ret->request.network = (const char *const *)args->net.items;
 	ret->request.network_own = true;
-	int r = make_files(args, ret, err);
-
-	if (r == 0) {
-		r = make_mounts(args, ret, err);
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		int r = steps[i](args, ret, err);
+		if (r < 0) {
+			run_request_done(ret);
+			return r;
+		}
 	}
-	if (r == 0) {
-		r = make_env(args, ret, err);
-	}
-	if (r == 0) {
-		r = make_source(args, ret, err);
-	}
-	if (r == 0) {
-		r = make_start(args, ret, err);
-	}
-	if (r < 0) {
-		run_request_done(ret);
-	}
-	return r;
+	return 0;
 }
 
 void run_request_done(struct run_request *request)

@@ -62,41 +62,48 @@ static int take_event(void *user, const char *name, json_t *data, const char *te
 	return listener->result && listener->json ? 1 : -ENOMEM;
 }
 
+static void listener_done(struct event_listener *listener)
+{
+	brig_result_free(listener->result);
+	free(listener->json);
+}
+
+static int ask(const struct run_args *args, const struct run_request *request,
+	       struct event_listener *listener, struct brig_error *err)
+{
+	_cleanup_(event_reader_done)
+	struct event_reader events = { .take = take_event, .user = listener };
+	_cleanup_(client_answer_done)
+	struct client_answer answer = { 0 };
+	_cleanup_(buf_done)
+	struct buf body = { 0 };
+	struct client_request call = { .socket = args->service,
+				       .method = "POST",
+				       .path = "/v1/execute",
+				       .body = &body,
+				       .take = event_reader_take,
+				       .user = &events };
+	int r = run_service_body(args, request, &body, err);
+
+	return r < 0 ? r : client_ask(&call, &answer, err);
+}
+
 int run_service(const struct run_args *args, const struct run_request *request,
 		run_service_output *take, void *user, struct brig_result **ret, char **ret_json,
 		struct brig_error *err)
 {
+	_cleanup_(listener_done)
 	struct event_listener listener = { .take = take, .user = user, .err = err };
-	struct event_reader events = { .take = take_event, .user = &listener };
-	struct client_answer answer = { 0 };
-	_cleanup_(buf_done)
-	struct buf body = { 0 };
-	struct client_request ask = { .socket = args->service,
-				      .method = "POST",
-				      .path = "/v1/execute",
-				      .body = &body,
-				      .take = event_reader_take,
-				      .user = &events };
-	int r = run_service_body(args, request, &body, err);
+	int r = ask(args, request, &listener, err);
 
-	if (r == 0) {
-		r = client_ask(&ask, &answer, err);
+	if (r < 0 || listener.failed) {
+		return r < 0 ? r : -EIO;
 	}
-	event_reader_done(&events);
-	client_answer_done(&answer);
-	if (r == 0 && listener.failed) {
-		r = -EIO;
+	if (!listener.result) {
+		return error_set(err, BRIG_E_SYSTEM, EPROTO,
+				 "the service ended the run without a result");
 	}
-	if (r == 0 && !listener.result) {
-		r = error_set(err, BRIG_E_SYSTEM, EPROTO,
-			      "the service ended the run without a result");
-	}
-	if (r < 0) {
-		brig_result_free(listener.result);
-		free(listener.json);
-		return r;
-	}
-	*ret = listener.result;
-	*ret_json = listener.json;
+	*ret = TAKE_PTR(listener.result);
+	*ret_json = TAKE_PTR(listener.json);
 	return 0;
 }

@@ -186,6 +186,12 @@ int run_service_body(const struct run_args *args, const struct run_request *give
 	if (request->policy) {
 		json_text(&out, "policy", request->policy);
 	}
+	if (request->provider) {
+		json_text(&out, "provider", request->provider);
+	}
+	if (request->venv) {
+		json_text(&out, "venv", request->venv);
+	}
 	if (request->guard) {
 		json_text(&out, "guard", request->guard);
 	}

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <termios.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/error.h"
 
 struct screen {

@@ -2,7 +2,7 @@
 /* The filter for a program with a terminal: see screen.h. */
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/bytes/utf8.h"
 #include "cli/run/screen.h"
 
 /*

@@ -8,9 +8,9 @@
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "cli/cli.h"
+#include "cli/cli_report.h"
 #include "cli/command.h"
 #include "cli/exit_status.h"
-#include "cli/report.h"
 #include "cli/service/client.h"
 
 struct kill_args {
@@ -51,24 +51,25 @@ static int end(void *into, const struct arguments *given)
 	return status;
 }
 
+static const struct option_info options[] = {
+	OPTION_FLAG("--json", offsetof(struct kill_args, json), "print the execution as JSON"),
+	SERVICE_OPTIONS(struct kill_args, socket),
+};
+
+const struct syntax kill_syntax = {
+	.command = "kill",
+	.usage = "kill [OPTIONS] ID",
+	.about = "Ends an execution of a service, waits until all its processes are\n"
+		 "gone, and prints its final status. An execution that has ended already\n"
+		 "is not changed.",
+	.options = options,
+	.options_count = ARRAY_SIZE(options),
+	.operands_max = 1,
+};
+
 int command_kill(int argc, char **argv)
 {
-	static const struct option_info options[] = {
-		{ "--json", NULL, "print the execution as JSON", option_take_flag,
-		  offsetof(struct kill_args, json), NULL },
-		SERVICE_OPTIONS(struct kill_args, socket),
-	};
-	static const struct syntax syntax = {
-		.command = "kill",
-		.usage = "kill [OPTIONS] ID",
-		.about = "Ends an execution of a service, waits until all its processes are\n"
-			 "gone, and prints its final status. An execution that has ended already\n"
-			 "is not changed.",
-		.options = options,
-		.options_count = ARRAY_SIZE(options),
-		.operands_max = 1,
-	};
 	struct kill_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &args, end);
+	return command_work(&kill_syntax, argc, argv, &args, end);
 }

@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/files/write_all.h"
 #include "base/id.h"
 #include "base/json/json_out.h"
-#include "base/write_all.h"
 #include "cli/cli.h"
+#include "cli/cli_report.h"
 #include "cli/command.h"
 #include "cli/exit_status.h"
-#include "cli/report.h"
 #include "cli/service/client.h"
 #include "cli/service/event_reader.h"
 #include "cli/terminal_escape.h"
@@ -116,19 +116,40 @@ static int take_event(void *user, const char *name, json_t *data, const char *te
 /* Without an id: the newest. */
 static int newest(const char *socket, char id[27], struct brig_error *error)
 {
-	json_t *page = NULL;
+	json_auto_t *page = NULL;
 	int r = client_get(socket, "GET", "/v1/executions?limit=1", &page, error);
 
-	if (r == 0) {
-		const char *found =
-			client_text(json_array_get(json_object_get(page, "executions"), 0), "id");
-		if (id_valid(found)) {
-			memcpy(id, found, 27);
-		} else {
-			r = error_set(error, BRIG_E_INPUT, ENOENT, "no executions found");
-		}
-		json_decref(page);
+	if (r < 0) {
+		return r;
 	}
+	const char *found =
+		client_text(json_array_get(json_object_get(page, "executions"), 0), "id");
+	if (!id_valid(found)) {
+		return error_set(error, BRIG_E_INPUT, ENOENT, "no executions found");
+	}
+	memcpy(id, found, 27);
+	return 0;
+}
+
+/* `silent`: no event has come for a while. */
+static int read_events(const struct logs_args *args, const char *id, struct log_reader *reader,
+		       bool *silent, struct brig_error *error)
+{
+	_cleanup_(event_reader_done)
+	struct event_reader events = { .take = take_event, .user = reader };
+	_cleanup_(client_answer_done)
+	struct client_answer answer = { 0 };
+	char path[80];
+	struct client_request request = { .socket = args->socket,
+					  .method = "GET",
+					  .path = path,
+					  .silence_ms = args->follow ? 0 : SILENCE_MS,
+					  .take = event_reader_take,
+					  .user = &events };
+
+	snprintf(path, sizeof(path), "/v1/executions/%s/events", id);
+	int r = client_ask(&request, &answer, error);
+	*silent = answer.silent;
 	return r;
 }
 
@@ -138,9 +159,8 @@ static int logs(void *into, const struct arguments *given)
 	const char *wanted = given->operands[0];
 	struct brig_error error = { 0 };
 	struct log_reader reader = { .json = args->json };
-	struct event_reader events = { .take = take_event, .user = &reader };
-	struct client_answer answer = { 0 };
-	char id[27] = "", path[80];
+	char id[27] = "";
+	bool silent = false;
 	int r = 0;
 
 	if (wanted && !id_valid(wanted)) {
@@ -153,19 +173,7 @@ static int logs(void *into, const struct arguments *given)
 	} else {
 		memcpy(id, wanted, 27);
 	}
-	if (r == 0) {
-		snprintf(path, sizeof(path), "/v1/executions/%s/events", id);
-		struct client_request request = { .socket = args->socket,
-						  .method = "GET",
-						  .path = path,
-						  .silence_ms = args->follow ? 0 : SILENCE_MS,
-						  .take = event_reader_take,
-						  .user = &events };
-		r = client_ask(&request, &answer, &error);
-	}
-	event_reader_done(&events);
-	bool silent = answer.silent;
-	client_answer_done(&answer);
+	r = r < 0 ? r : read_events(args, id, &reader, &silent, &error);
 	if (r < 0) {
 		return report_error(&error, args->json);
 	}
@@ -182,27 +190,27 @@ static int logs(void *into, const struct arguments *given)
 	return STATUS_OK;
 }
 
+static const struct option_info options[] = {
+	OPTION_FLAG("-f", offsetof(struct logs_args, follow), "wait for more, until it ends"),
+	OPTION_FLAG("--follow", offsetof(struct logs_args, follow), "the same"),
+	OPTION_FLAG("--json", offsetof(struct logs_args, json),
+		    "print each event as a line of JSON"),
+	SERVICE_OPTIONS(struct logs_args, socket),
+};
+
+const struct syntax logs_syntax = {
+	.command = "logs",
+	.usage = "logs [OPTIONS] [ID]",
+	.about = "Prints the output of an execution of a service: its stdout to stdout,\n"
+		 "its stderr to stderr. Without an ID: of your newest one.",
+	.options = options,
+	.options_count = ARRAY_SIZE(options),
+	.operands_max = 1,
+};
+
 int command_logs(int argc, char **argv)
 {
-	static const struct option_info options[] = {
-		{ "-f", NULL, "wait for more, until it ends", option_take_flag,
-		  offsetof(struct logs_args, follow), NULL },
-		{ "--follow", NULL, "the same", option_take_flag,
-		  offsetof(struct logs_args, follow), NULL },
-		{ "--json", NULL, "print each event as a line of JSON", option_take_flag,
-		  offsetof(struct logs_args, json), NULL },
-		SERVICE_OPTIONS(struct logs_args, socket),
-	};
-	static const struct syntax syntax = {
-		.command = "logs",
-		.usage = "logs [OPTIONS] [ID]",
-		.about = "Prints the output of an execution of a service: its stdout to stdout,\n"
-			 "its stderr to stderr. Without an ID: of your newest one.",
-		.options = options,
-		.options_count = ARRAY_SIZE(options),
-		.operands_max = 1,
-	};
 	struct logs_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &args, logs);
+	return command_work(&logs_syntax, argc, argv, &args, logs);
 }

@@ -5,9 +5,9 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/cli_report.h"
 #include "cli/command.h"
 #include "cli/exit_status.h"
-#include "cli/report.h"
 #include "cli/service/client.h"
 #include "cli/service/ps_table.h"
 
@@ -47,25 +47,26 @@ static int list(void *into, const struct arguments *given)
 	return status;
 }
 
+static const struct option_info options[] = {
+	OPTION_FLAG("--all", offsetof(struct ps_args, all),
+		    "include ended ones; for operators, of all tenants"),
+	OPTION_TEXT("--tenant", "NAME", NULL, offsetof(struct ps_args, tenant),
+		    "only of this tenant, for operators; * for all"),
+	OPTION_FLAG("--json", offsetof(struct ps_args, json), "print JSON"),
+	SERVICE_OPTIONS(struct ps_args, socket),
+};
+
+const struct syntax ps_syntax = {
+	.command = "ps",
+	.usage = "ps [OPTIONS]",
+	.about = "Lists your running and queued executions of a service.",
+	.options = options,
+	.options_count = ARRAY_SIZE(options),
+};
+
 int command_ps(int argc, char **argv)
 {
-	static const struct option_info options[] = {
-		{ "--all", NULL, "include ended ones; for operators, of all tenants",
-		  option_take_flag, offsetof(struct ps_args, all), NULL },
-		{ "--tenant", "NAME", "only of this tenant, for operators; * for all",
-		  option_take_text, offsetof(struct ps_args, tenant), NULL },
-		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct ps_args, json),
-		  NULL },
-		SERVICE_OPTIONS(struct ps_args, socket),
-	};
-	static const struct syntax syntax = {
-		.command = "ps",
-		.usage = "ps [OPTIONS]",
-		.about = "Lists your running and queued executions of a service.",
-		.options = options,
-		.options_count = ARRAY_SIZE(options),
-	};
 	struct ps_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &args, list);
+	return command_work(&ps_syntax, argc, argv, &args, list);
 }

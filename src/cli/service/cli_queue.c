@@ -6,9 +6,9 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/cli_report.h"
 #include "cli/command.h"
 #include "cli/exit_status.h"
-#include "cli/report.h"
 #include "cli/service/client.h"
 
 struct queue_args {
@@ -76,25 +76,29 @@ static int ask(void *into, const struct arguments *given)
 	return status;
 }
 
+static const struct option_info options[] = {
+	OPTION_FLAG("--json", offsetof(struct queue_args, json), "print JSON"),
+	SERVICE_OPTIONS(struct queue_args, socket),
+};
+
+static const struct completion actions = COMPLETE_COLUMN(verbs, word);
+
+const struct syntax queue_syntax = {
+	.command = "queue",
+	.usage = "queue [OPTIONS] [show|release|drop]",
+	.about = "Shows the queue of a service. A queue is held after the service\n"
+		 "crashed several times in a row: release runs its entries, drop cancels\n"
+		 "them. For operators: root, the user of the service, and tokens made\n"
+		 "with --operator.",
+	.options = options,
+	.options_count = ARRAY_SIZE(options),
+	.operands_max = 1,
+	.operands = &actions,
+};
+
 int command_queue(int argc, char **argv)
 {
-	static const struct option_info options[] = {
-		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct queue_args, json),
-		  NULL },
-		SERVICE_OPTIONS(struct queue_args, socket),
-	};
-	static const struct syntax syntax = {
-		.command = "queue",
-		.usage = "queue [OPTIONS] [show|release|drop]",
-		.about = "Shows the queue of a service. A queue is held after the service\n"
-			 "crashed several times in a row: release runs its entries, drop cancels\n"
-			 "them. For operators: root, the user of the service, and tokens made\n"
-			 "with --operator.",
-		.options = options,
-		.options_count = ARRAY_SIZE(options),
-		.operands_max = 1,
-	};
 	struct queue_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &args, ask);
+	return command_work(&queue_syntax, argc, argv, &args, ask);
 }

@@ -12,9 +12,9 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/cli_report.h"
 #include "cli/command.h"
 #include "cli/exit_status.h"
-#include "cli/report.h"
 #include "cli/service/client.h"
 #include "cli/service/ps_table.h"
 
@@ -135,21 +135,21 @@ static int draw(const struct top_args *args, struct figures *figures, bool first
 		struct brig_error *error)
 {
 	struct figures before = *figures;
-	json_t *page = NULL;
+	json_auto_t *page = NULL;
 	_cleanup_(buf_done)
 	struct buf out = { 0 };
 	int r = read_figures(args->socket, figures, error);
 
-	if (r == 0) {
-		r = ps_page(args->socket, NULL, true, 200, &page, error);
+	if (r < 0) {
+		return r;
 	}
+	r = ps_page(args->socket, NULL, true, 200, &page, error);
 	if (r < 0) {
 		return r;
 	}
 	ps_filter(page, !live && !args->json);
 	if (args->json) {
 		_cleanup_free_ char *text = to_json(figures, page);
-		json_decref(page);
 		return report_json(text) == STATUS_OK ? 0 : -EIO;
 	}
 	write_figures(figures, first ? NULL : &before, INTERVAL_MS / 1000.0, &out);
@@ -158,7 +158,6 @@ static int draw(const struct top_args *args, struct figures *figures, bool first
 	} else {
 		ps_table(page, 0, &out);
 	}
-	json_decref(page);
 	if (live) {
 		/* Cursor home, and clear below; our own sequence, so not through report. */
 		(void)!write(STDOUT_FILENO, "\033[H\033[J", 6);
@@ -210,25 +209,25 @@ static int top(void *into, const struct arguments *given)
 	return r < 0 && error.message[0] ? report_error(&error, false) : STATUS_OK;
 }
 
+static const struct option_info options[] = {
+	OPTION_FLAG("--once", offsetof(struct top_args, once), "print once, also on a terminal"),
+	OPTION_FLAG("--json", offsetof(struct top_args, json), "print once, as JSON"),
+	SERVICE_OPTIONS(struct top_args, socket),
+};
+
+const struct syntax top_syntax = {
+	.command = "top",
+	.usage = "top [OPTIONS]",
+	.about = "Shows the load and speed of a service, and your executions; to an\n"
+		 "operator those of all tenants. On a terminal it refreshes until q and\n"
+		 "Enter; else it prints once.",
+	.options = options,
+	.options_count = ARRAY_SIZE(options),
+};
+
 int command_top(int argc, char **argv)
 {
-	static const struct option_info options[] = {
-		{ "--once", NULL, "print once, also on a terminal", option_take_flag,
-		  offsetof(struct top_args, once), NULL },
-		{ "--json", NULL, "print once, as JSON", option_take_flag,
-		  offsetof(struct top_args, json), NULL },
-		SERVICE_OPTIONS(struct top_args, socket),
-	};
-	static const struct syntax syntax = {
-		.command = "top",
-		.usage = "top [OPTIONS]",
-		.about = "Shows the load and speed of a service, and your executions; to an\n"
-			 "operator those of all tenants. On a terminal it refreshes until q and\n"
-			 "Enter; else it prints once.",
-		.options = options,
-		.options_count = ARRAY_SIZE(options),
-	};
 	struct top_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &args, top);
+	return command_work(&top_syntax, argc, argv, &args, top);
 }

@@ -84,13 +84,14 @@ static int send_request(const struct client_request *request, struct service_lin
 	struct buf text = { 0 };
 	int r = write_head(request, link, &text, err);
 
-	if (r == 0) {
-		r = service_link_send(link, text.data, text.size, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0 && request->body) {
-		r = service_link_send(link, request->body->data, request->body->size, err);
+	r = service_link_send(link, text.data, text.size, err);
+	if (r < 0 || !request->body) {
+		return r;
 	}
-	return r;
+	return service_link_send(link, request->body->data, request->body->size, err);
 }
 
 static int read_response(struct client_response *response, struct service_link *link,

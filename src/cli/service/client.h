@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/error.h"
 
 #define CLIENT_BODY_MAX ((size_t)256 << 20)

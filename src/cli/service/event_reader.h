@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 
 struct event_reader {
 	/* 0: continue; 1: enough; or -errno. `text` is the event's data as received. */

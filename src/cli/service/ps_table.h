@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/error.h"
 
 /* Leaves only queued and running ones in {"executions":[...]}, unless all are wanted. */

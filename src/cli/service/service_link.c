@@ -4,19 +4,17 @@
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <tls.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
 #include "cli/service/service_name.h"
-#include "tls/library.h"
+#include "cli/service/service_tls.h"
 
 static int connect_unix(const char *path)
 {
@@ -79,51 +77,6 @@ static int no_service(const char *where, int errnum, struct brig_error *err)
 	return r;
 }
 
-static int tls_failed(struct service_link *link, struct brig_error *err)
-{
-	const char *why = link->tls ? tls_error(link->tls) : NULL;
-	int r = error_set(err, BRIG_E_SYSTEM, EPROTO, "TLS handshake with %s failed: %s",
-			  link->host, why ? why : "unknown reason");
-
-	error_remedy(err,
-		     "set BRIG_CA to a file with the authority that signed its certificate; use "
-		     "http:// if that port has no TLS");
-	return r;
-}
-
-/* Versions, ciphers and the check of names are the strict defaults of libtls. */
-static int begin_tls(struct service_link *link, const char *name, struct brig_error *err)
-{
-	const char *own = getenv("BRIG_CA");
-	const char *ca = own && *own ? own : "/etc/ssl/certs/ca-certificates.crt";
-	struct tls_config *config = NULL;
-	int r = library_init(err);
-
-	if (r < 0) {
-		return r;
-	}
-	/*
-	 * libtls writes without MSG_NOSIGNAL. For stdout the failed write reports as much as the
-	 * signal.
-	 */
-	signal(SIGPIPE, SIG_IGN);
-	config = tls_config_new();
-	link->tls = tls_client();
-	if (!config || !link->tls) {
-		r = error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for TLS");
-	} else if (tls_config_set_ca_file(config, ca) < 0) {
-		r = error_set(err, BRIG_E_INPUT, ENOENT, "cannot read authorities from %s: %s", ca,
-			      tls_config_error(config));
-		error_remedy(err, "install ca-certificates, or set BRIG_CA to your own file");
-	} else if (tls_configure(link->tls, config) < 0 ||
-		   tls_connect_socket(link->tls, link->fd, name) < 0 ||
-		   tls_handshake(link->tls) < 0) {
-		r = tls_failed(link, err);
-	}
-	tls_config_free(config);
-	return r;
-}
-
 /* Is the other end this host? Also for an IPv4-mapped IPv6 address. */
 static bool is_loopback(int fd)
 {
@@ -159,7 +112,7 @@ static int open_remote(const struct service_name *name, struct service_link *lin
 	link->exposed = !name->tls && !is_loopback(fd);
 	snprintf(link->host, sizeof(link->host), "%s%s%s:%s", name->literal6 ? "[" : "", name->host,
 		 name->literal6 ? "]" : "", name->port);
-	return name->tls ? begin_tls(link, name->host, err) : 0;
+	return name->tls ? service_tls_open(fd, name->host, link->host, &link->tls, err) : 0;
 }
 
 int service_link_open(const char *where, struct service_link *ret, struct brig_error *err)
@@ -191,11 +144,7 @@ int service_link_open(const char *where, struct service_link *ret, struct brig_e
 
 void service_link_close(struct service_link *link)
 {
-	if (link->tls) {
-		tls_close(link->tls);
-		tls_free(link->tls);
-		link->tls = NULL;
-	}
+	service_tls_close(TAKE_PTR(link->tls));
 	close_fd(&link->fd);
 }
 
@@ -213,11 +162,8 @@ int service_link_send(struct service_link *link, const char *data, size_t size,
 		      struct brig_error *err)
 {
 	while (size > 0) {
-		ssize_t n = link->tls ? tls_write(link->tls, data, size)
+		ssize_t n = link->tls ? service_tls_send(link->tls, data, size)
 				      : send(link->fd, data, size, MSG_NOSIGNAL);
-		if (link->tls && (n == TLS_WANT_POLLIN || n == TLS_WANT_POLLOUT)) {
-			continue;
-		}
 		if (n < 0 && link->tls) {
 			return hung_up(err);
 		}
@@ -237,20 +183,13 @@ int service_link_send(struct service_link *link, const char *data, size_t size,
 
 ssize_t service_link_receive(struct service_link *link, char *data, size_t size)
 {
-	for (;;) {
-		ssize_t n =
-			link->tls ? tls_read(link->tls, data, size) : recv(link->fd, data, size, 0);
-		if (link->tls && (n == TLS_WANT_POLLIN || n == TLS_WANT_POLLOUT)) {
-			continue;
-		}
-		if (n >= 0) {
-			return n;
-		}
-		if (link->tls) {
-			return -EPROTO;
-		}
-		if (errno != EINTR) {
-			return -errno;
-		}
+	ssize_t n;
+
+	if (link->tls) {
+		return service_tls_receive(link->tls, data, size);
 	}
+	do {
+		n = recv(link->fd, data, size, 0);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
 }

@@ -10,14 +10,14 @@
 
 #include "base/error.h"
 
-struct tls;
+struct service_tls;
 
 struct service_link {
-	int fd;          /* owned */
-	struct tls *tls; /* owned; NULL: no TLS */
-	char host[256];  /* for the Host header */
-	bool remote;     /* by TCP: needs a token */
-	bool exposed;    /* without TLS, to another host: no token may be sent */
+	int fd;                  /* owned */
+	struct service_tls *tls; /* owned; NULL: no TLS */
+	char host[256];          /* for the Host header */
+	bool remote;             /* by TCP: needs a token */
+	bool exposed;            /* without TLS, to another host: no token may be sent */
 };
 
 /* `where` NULL: $BRIG_URL, $BRIG_SOCKET, or the default location. */

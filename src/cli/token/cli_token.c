@@ -15,9 +15,9 @@
 #include "base/strlist.h"
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/cli_report.h"
 #include "cli/command.h"
 #include "cli/exit_status.h"
-#include "cli/report.h"
 #include "cli/token/token_file.h"
 
 #define TOKEN_BYTES 32
@@ -144,29 +144,32 @@ static int print(const struct token_args *args, const char *token, json_t *entry
 	return report_text(&out);
 }
 
+static int make_token(const struct token_args *args, const char *name, struct made *made,
+		      json_t *entry, struct brig_error *err)
+{
+	if (!id_name_valid(name) || (args->tenant && !*args->tenant)) {
+		int r = error_set(err, BRIG_E_INPUT, EINVAL, "'%s' is not a valid token name",
+				  name);
+		error_remedy(err, "use letters, digits, '.', '_' and '-': brig token new NAME");
+		return r;
+	}
+	if (!entry || sodium_init() < 0) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory, or no random bytes");
+	}
+	make(made);
+	int r = make_entry(args, name, made->hash, entry, err);
+	return r < 0 || !args->file ? r : token_file_add(args->file, entry, err);
+}
+
 static int token_new(const struct token_args *args, const char *name)
 {
 	struct brig_error error = { 0 };
 	struct made made = { 0 };
-	json_t *entry = json_object();
-	int r = 0;
-
-	if (!id_name_valid(name) || (args->tenant && !*args->tenant)) {
-		r = error_set(&error, BRIG_E_INPUT, EINVAL, "'%s' is not a valid token name", name);
-		error_remedy(&error, "use letters, digits, '.', '_' and '-': brig token new NAME");
-	} else if (!entry || sodium_init() < 0) {
-		r = error_set(&error, BRIG_E_SYSTEM, ENOMEM, "no memory, or no random bytes");
-	}
-	if (r == 0) {
-		make(&made);
-		r = make_entry(args, name, made.hash, entry, &error);
-	}
-	if (r == 0 && args->file) {
-		r = token_file_add(args->file, entry, &error);
-	}
+	json_auto_t *entry = json_object();
+	int r = make_token(args, name, &made, entry, &error);
 	int status = r < 0 ? report_error(&error, args->json) : print(args, made.token, entry);
+
 	sodium_memzero(&made, sizeof(made));
-	json_decref(entry);
 	return status;
 }
 
@@ -285,43 +288,47 @@ static int act(void *into, const struct arguments *given)
 		       "brig token new NAME, brig token list, brig token revoke NAME");
 }
 
+static const struct option_info options[] = {
+	OPTION_TEXT("--tenant", "NAME", NULL, offsetof(struct token_args, tenant),
+		    "the tenant of its executions and sessions (its own name)"),
+	OPTION_LIST("--policy", "NAME", &complete_policy, offsetof(struct token_args, policies),
+		    "a policy that it may use; repeatable (all)"),
+	OPTION_TEXT("--rate", "N", NULL, offsetof(struct token_args, rate),
+		    "requests per minute (no limit)"),
+	OPTION_TEXT("--concurrency", "N", NULL, offsetof(struct token_args, concurrency),
+		    "runs at once (no limit)"),
+	OPTION_TEXT("--cpu-per-day", "SECONDS", NULL, offsetof(struct token_args, cpu),
+		    "CPU time per day (no limit)"),
+	OPTION_TEXT("--days", "N", NULL, offsetof(struct token_args, days),
+		    "expires after this many days (never)"),
+	OPTION_FLAG("--consent", offsetof(struct token_args, consent),
+		    "may give consent, for policies that require it"),
+	OPTION_FLAG("--operator", offsetof(struct token_args, is_operator),
+		    "may list and end the runs of all tenants; sees all metrics"),
+	OPTION_TEXT("--file", "FILE", &complete_file, offsetof(struct token_args, file),
+		    "the token file; created by new if it does not exist"),
+	OPTION_FLAG("--json", offsetof(struct token_args, json), "print JSON"),
+};
+
+static const struct completion action_words = COMPLETE_COLUMN(actions, word);
+
+const struct syntax token_syntax = {
+	.command = "token",
+	.usage = "token new NAME [OPTIONS]\ntoken list --file FILE [--json]\n"
+		 "token revoke NAME --file FILE [--json]",
+	.about = "Creates a token for clients of a service by TCP. The token itself is\n"
+		 "printed once; its hash goes into the service's token file. Also lists\n"
+		 "the tokens of a file, or removes one.",
+	.options = options,
+	.options_count = ARRAY_SIZE(options),
+	.operands_max = 2,
+	.operands = &action_words,
+};
+
 int command_token(int argc, char **argv)
 {
-	static const struct option_info options[] = {
-		{ "--tenant", "NAME", "the tenant of its executions and sessions (its own name)",
-		  option_take_text, offsetof(struct token_args, tenant), NULL },
-		{ "--policy", "NAME", "a policy that it may use; repeatable (all)",
-		  option_take_list, offsetof(struct token_args, policies), NULL },
-		{ "--rate", "N", "requests per minute (no limit)", option_take_text,
-		  offsetof(struct token_args, rate), NULL },
-		{ "--concurrency", "N", "runs at once (no limit)", option_take_text,
-		  offsetof(struct token_args, concurrency), NULL },
-		{ "--cpu-per-day", "SECONDS", "CPU time per day (no limit)", option_take_text,
-		  offsetof(struct token_args, cpu), NULL },
-		{ "--days", "N", "expires after this many days (never)", option_take_text,
-		  offsetof(struct token_args, days), NULL },
-		{ "--consent", NULL, "may give consent, for policies that require it",
-		  option_take_flag, offsetof(struct token_args, consent), NULL },
-		{ "--operator", NULL, "may list and end the runs of all tenants; sees all metrics",
-		  option_take_flag, offsetof(struct token_args, is_operator), NULL },
-		{ "--file", "FILE", "the token file; created by new if it does not exist",
-		  option_take_text, offsetof(struct token_args, file), NULL },
-		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct token_args, json),
-		  NULL },
-	};
-	static const struct syntax syntax = {
-		.command = "token",
-		.usage = "token new NAME [OPTIONS]\ntoken list --file FILE [--json]\n"
-			 "token revoke NAME --file FILE [--json]",
-		.about = "Creates a token for clients of a service by TCP. The token itself is\n"
-			 "printed once; its hash goes into the service's token file. Also lists\n"
-			 "the tokens of a file, or removes one.",
-		.options = options,
-		.options_count = ARRAY_SIZE(options),
-		.operands_max = 2,
-	};
 	struct token_args args = { 0 };
-	int status = command_work(&syntax, argc, argv, &args, act);
+	int status = command_work(&token_syntax, argc, argv, &args, act);
 
 	strlist_done(&args.policies);
 	return status;

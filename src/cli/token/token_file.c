@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
 #include "base/json/json_in.h"
 
@@ -44,6 +44,7 @@ static int load(int fd, const char *path, json_t **ret, struct brig_error *err)
 {
 	_cleanup_(buf_done)
 	struct buf text = { 0 };
+	_cleanup_(json_doc_done)
 	struct json_doc doc = { 0 };
 	int r = read_file(fd, path, &text, err);
 
@@ -55,14 +56,14 @@ static int load(int fd, const char *path, json_t **ret, struct brig_error *err)
 		return *ret ? 0 : error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
 	}
 	r = json_doc_load(&doc, path, text.data, text.size, err);
-	if (r == 0 && !json_is_array(json_object_get(doc.root, "tokens"))) {
-		r = error_set(err, BRIG_E_INPUT, EINVAL, "%s has no list \"tokens\"", path);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		*ret = json_incref(doc.root);
+	if (!json_is_array(json_object_get(doc.root, "tokens"))) {
+		return error_set(err, BRIG_E_INPUT, EINVAL, "%s has no list \"tokens\"", path);
 	}
-	json_doc_done(&doc);
-	return r;
+	*ret = json_incref(doc.root);
+	return 0;
 }
 
 static int append(json_t *root, json_t *entry, const char *path, struct brig_error *err)
@@ -187,32 +188,32 @@ int token_file_read(const char *path, json_t **ret, struct brig_error *err)
 
 int token_file_remove(const char *path, const char *name, struct brig_error *err)
 {
-	json_t *root = NULL;
+	json_auto_t *root = NULL;
 	_cleanup_close_ int fd = open_locked(path, 0, err);
-	int r = fd < 0 ? fd : load(fd, path, &root, err);
 
-	if (r == 0) {
-		r = take_out(root, name, path, err);
+	if (fd < 0) {
+		return fd;
 	}
-	if (r == 0) {
-		r = replace(fd, path, root, err);
+	int r = load(fd, path, &root, err);
+	if (r < 0) {
+		return r;
 	}
-	json_decref(root);
-	return r;
+	r = take_out(root, name, path, err);
+	return r < 0 ? r : replace(fd, path, root, err);
 }
 
 int token_file_add(const char *path, json_t *entry, struct brig_error *err)
 {
-	json_t *root = NULL;
+	json_auto_t *root = NULL;
 	_cleanup_close_ int fd = open_locked(path, O_CREAT, err);
-	int r = fd < 0 ? fd : load(fd, path, &root, err);
 
-	if (r == 0) {
-		r = append(root, entry, path, err);
+	if (fd < 0) {
+		return fd;
 	}
-	if (r == 0) {
-		r = replace(fd, path, root, err);
+	int r = load(fd, path, &root, err);
+	if (r < 0) {
+		return r;
 	}
-	json_decref(root);
-	return r;
+	r = append(root, entry, path, err);
+	return r < 0 ? r : replace(fd, path, root, err);
 }

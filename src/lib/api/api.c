@@ -18,9 +18,17 @@
 #include "lib/api/audit_log.h"
 #include "lib/build/build_cache.h"
 #include "lib/guard/value.h"
+#include "lib/prepare/choice.h"
 #include "lib/remedy.h"
 #include "lib/warm/warm.h"
 #include "run/run.h"
+
+const char *brig_run_cell(const struct brig_run *run)
+{
+	const struct phase *phase = run->session ? &run->session->session->phase : &run->phase;
+
+	return phase->run ? phase->run->cell_name : "";
+}
 
 int run_watch_phase(struct brig_run *run, struct brig_error *err)
 {
@@ -59,31 +67,39 @@ int run_start_program(struct brig_run *run, struct brig_error *err)
 static int keep_request(struct brig_run *run, const struct brig_request *request,
 			struct brig_error *err)
 {
-	int r = 0;
-
 	if (request->stdin_size) {
 		run->stdin_data = malloc(request->stdin_size);
-		r = run->stdin_data ? 0 : -ENOMEM;
-	}
-	if (r == 0 && request->stdin_size) {
+		if (!run->stdin_data) {
+			return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the request");
+		}
 		memcpy(run->stdin_data, request->stdin_data, request->stdin_size);
 	}
-	for (const char *const *glob = request->out; r == 0 && glob && *glob; glob++) {
-		r = strlist_add(&run->options.own_globs, *glob);
+	for (const char *const *glob = request->out; glob && *glob; glob++) {
+		if (strlist_add(&run->options.own_globs, *glob) < 0) {
+			return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the request");
+		}
 	}
 	run->options.globs = (const char *const *)run->options.own_globs.items;
+	run->options.id = run->id;
 	run->options.changes = request->changes;
 	run->options.stdin_data = run->stdin_data;
 	run->options.stdin_size = request->stdin_size;
 	run->options.stdin_feed = request->stdin_feed;
 	run->options.keep_output = !request->discard_output;
-	run->options.want_value = run->value_asked = request->want_value;
+	run->value_asked = request->want_value;
 	run->options.on_output = request->on_output;
 	run->options.user = request->user;
 	run->options.terminal = request->terminal;
 	run->options.terminal_size =
 		(struct terminal_size){ request->terminal_rows, request->terminal_columns };
-	return r < 0 ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the request") : 0;
+	return 0;
+}
+
+static void choose_value(struct brig_run *run)
+{
+	run->options.value = run->program.guard.on                                ? VALUE_GUARDED
+			     : run->value_asked || prepare_is_wasm(&run->program) ? VALUE_SEALED
+										  : VALUE_NONE;
 }
 
 static void release_pool(struct brig_run *run)
@@ -104,6 +120,15 @@ static int start_cold_instead(struct brig_run *run, struct brig_error *err)
 	return r < 0 ? r : run_start_program(run, err);
 }
 
+/* Would a run that starts cold report a value, and one in a cell of the pool not? */
+static bool loses_value(const struct warm_pool *pool, const struct brig_request *request)
+{
+	const struct prepared *base = &pool->base;
+
+	return request->want_value && base->spec.kind != CELL_CLONED &&
+	       base->runtime->value_driver[0] && provider_can(base->spec.provider, ABILITY_VALUE);
+}
+
 /* NULL: such requests are started cold. */
 static struct warm_pool *pool_of(struct brig_context *context, const struct brig_request *request)
 {
@@ -115,12 +140,12 @@ static struct warm_pool *pool_of(struct brig_context *context, const struct brig
 	}
 	struct warm_pool *pool = warm_pool_for(warm, request, &unused);
 	/* Without a template a waiting cell has no driver that could report a value... */
-	if (!pool || (request->want_value && !pool->base.spec.cloned &&
-		      pool->base.runtime->value_driver[0])) {
+	if (!pool || loses_value(pool, request)) {
 		return NULL;
 	}
 	/* ...or check the code. */
-	if (!pool->base.spec.cloned && (pool->base.guard.on || request->guard || request->check)) {
+	if (pool->base.spec.kind != CELL_CLONED &&
+	    (pool->base.guard.on || request->guard || request->check)) {
 		return NULL;
 	}
 	if (!warm_pool_ready(pool)) {
@@ -162,8 +187,7 @@ static int start_warm(struct brig_run *run, const struct brig_request *request,
 	if (r < 0) {
 		return r;
 	}
-	run->options.guarded = run->program.guard.on;
-	run->options.want_value |= run->program.guard.on;
+	choose_value(run);
 	pool->uses++;
 	run->pool = pool;
 	run->cell = warm_pool_take(pool);
@@ -180,27 +204,15 @@ static int start_warm(struct brig_run *run, const struct brig_request *request,
 	return r < 0 ? r : 1;
 }
 
-static int start(struct brig_run *run, const struct brig_request *request, struct brig_error *err)
+static int start_cold(struct brig_run *run, const struct brig_request *request,
+		      struct brig_error *err)
 {
-	int r = prepare_check_out(request->out, err);
+	int r = prepare(run->context, request, PURPOSE_RUN, &run->program, err);
 
-	if (r == 0) {
-		r = keep_request(run, request, err);
-	}
-	if (r == 0) {
-		r = start_warm(run, request, err);
-		if (r == 1) {
-			return 0;
-		}
-	}
-	if (r == 0) {
-		r = prepare(run->context, request, PURPOSE_RUN, &run->program, err);
-	}
 	if (r < 0) {
 		return r;
 	}
-	run->options.guarded = run->program.guard.on;
-	run->options.want_value |= run->program.guard.on;
+	choose_value(run);
 	if (!run->program.runtime || run->program.runtime->compile.count == 0) {
 		return run_start_program(run, err);
 	}
@@ -224,6 +236,37 @@ static int start(struct brig_run *run, const struct brig_request *request, struc
 	return r == 1 ? run_start_program(run, err) : run_start_compiler(run, err);
 }
 
+static int start(struct brig_run *run, const struct brig_request *request, struct brig_error *err)
+{
+	int r = prepare_check_out(request->out, err);
+
+	if (r < 0) {
+		return r;
+	}
+	r = keep_request(run, request, err);
+	if (r < 0) {
+		return r;
+	}
+	r = start_warm(run, request, err);
+	if (r != 0) {
+		return r < 0 ? r : 0;
+	}
+	return start_cold(run, request, err);
+}
+
+static int begin(struct brig_run *run, const struct brig_request *request, struct brig_error *err)
+{
+	if (run->epoll < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot watch a run");
+	}
+	int r = prepare_id(request, run->id, err);
+	if (r < 0) {
+		return r;
+	}
+	r = audit_log_accepted(run, request, err);
+	return r < 0 ? r : start(run, request, err);
+}
+
 int brig_run_start(struct brig_context *context, const struct brig_request *request,
 		   struct brig_run **ret, struct brig_error *error)
 {
@@ -240,11 +283,7 @@ int brig_run_start(struct brig_context *context, const struct brig_request *requ
 	run->program = (struct prepared){ .ids = -1, .workdir_fd = -1, .spec = { .devices = -1 } };
 	run->compile = run->program;
 	run->epoll = epoll_create1(EPOLL_CLOEXEC);
-	int r = run->epoll < 0 ? error_errno(error, BRIG_E_SYSTEM, errno, "cannot watch a run")
-			       : audit_log_accepted(run, &whole, error);
-	if (r == 0) {
-		r = start(run, &whole, error);
-	}
+	int r = begin(run, &whole, error);
 	if (r < 0) {
 		brig_run_free(run);
 		return r;
@@ -297,7 +336,7 @@ static int step(struct brig_run *run, struct brig_error *error)
 		return end;
 	}
 	int r = phase_step(&run->phase, error);
-	if (r < 0 && run->phase.warm && run->phase.run->build_failed &&
+	if (r < 0 && phase_is_warm(&run->phase) && run->phase.run->build_failed &&
 	    run->phase.run->facts.ending == ENDING_NONE) {
 		return start_cold_instead(run, error);
 	}
@@ -314,6 +353,9 @@ static int step(struct brig_run *run, struct brig_error *error)
 		}
 	} else {
 		run->result = phase_take_result(&run->phase);
+		if (run->result->status != BRIG_ERROR) {
+			choice_worked(run->context, &run->program.spec);
+		}
 		run->result->usage.cpu_ns +=
 			run->compile_cpu_ns; /* the whole cost of the request */
 		if (run->program.guard.on) {
@@ -327,7 +369,7 @@ static int step(struct brig_run *run, struct brig_error *error)
 		}
 		reap_phase(run);
 		/* Knowledge from a crash or a denied call must not help against the next clone. */
-		if (run->pool && !run->pool->retired && run->pool->base.spec.cloned &&
+		if (run->pool && !run->pool->retired && run->pool->base.spec.kind == CELL_CLONED &&
 		    (run->result->signal || run->result->denied)) {
 			warm_pool_distrust(run->pool);
 		}

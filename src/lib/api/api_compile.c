@@ -13,20 +13,19 @@
 int run_start_compiler(struct brig_run *run, struct brig_error *err)
 {
 	const char *output = run->program.runtime->output;
-	/* The output is a file, or a directory with any files. */
-	int r = strlist_add(&run->globs, output);
 
-	if (r == 0) {
-		r = strlist_addf(&run->globs, "%s/**", output);
-	}
-	if (r < 0) {
+	/* The output is a file, or a directory with any files. */
+	if (strlist_add(&run->globs, output) < 0 ||
+	    strlist_addf(&run->globs, "%s/**", output) < 0) {
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
 	}
 	struct phase_options options = {
+		.id = run->id,
+		.part = "compile",
 		.globs = (const char *const *)run->globs.items,
 		.keep_output = true,
 	};
-	r = phase_start(&run->phase, run->context, &run->compile, &options, err);
+	int r = phase_start(&run->phase, run->context, &run->compile, &options, err);
 	run->compiling = true;
 	return r < 0 ? r : run_watch_phase(run, err);
 }

@@ -11,6 +11,7 @@ struct warm_cell;
 
 struct brig_run {
 	struct brig_context *context; /* borrowed */
+	char id[27];                  /* in its result, in the audit file, of its cell */
 	int epoll;                    /* owned */
 	struct prepared compile;      /* of a compiled language */
 	struct prepared program;
@@ -28,7 +29,6 @@ struct brig_run {
 	char *stdin_data;             /* owned */
 	struct strlist globs;
 	struct brig_result *result;  /* owned */
-	char record[27];             /* its name in the audit file */
 	bool recorded;               /* its beginning is recorded, its end is not yet */
 	uint64_t recorded_at;        /* the number of that entry */
 	struct session_run *session; /* owned: set for a run in a session, which has no phase */
@@ -39,6 +39,8 @@ struct brig_run {
  * time itself: it yields to runs with less.
  */
 void brig_run_used_before(struct brig_run *run, uint64_t cpu_ns);
+/* The name of the cell in which it runs now, or ran last, in that of its control group. */
+const char *brig_run_cell(const struct brig_run *run);
 int run_watch_phase(struct brig_run *run, struct brig_error *err);
 void run_end_phase(struct brig_run *run);
 int run_start_program(struct brig_run *run, struct brig_error *err);

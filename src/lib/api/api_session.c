@@ -20,6 +20,27 @@ static int watch_session(struct brig_run *run, const struct brig_session *sessio
 		       : 0;
 }
 
+static int begin(struct brig_run *run, struct brig_session *session, struct brig_request *request,
+		 struct brig_error *err)
+{
+	int r = prepare_id(request, run->id, err);
+
+	if (r < 0) {
+		return r;
+	}
+	request->id = run->id;
+	r = audit_log_accepted(run, request, err);
+	if (r < 0) {
+		return r;
+	}
+	r = session_run_start(session, request, &run->session, err);
+	if (r < 0) {
+		return r;
+	}
+	r = watch_session(run, session);
+	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "cannot watch a run") : 0;
+}
+
 int brig_session_start(struct brig_session *session, const struct brig_request *request,
 		       struct brig_run **ret, struct brig_error *error)
 {
@@ -35,16 +56,7 @@ int brig_session_start(struct brig_session *session, const struct brig_request *
 	run->epoll = -1;
 	run->program = (struct prepared){ .ids = -1, .workdir_fd = -1, .spec = { .devices = -1 } };
 	run->compile = run->program;
-	int r = audit_log_accepted(run, &whole, error);
-	if (r == 0) {
-		r = session_run_start(session, &whole, &run->session, error);
-	}
-	if (r == 0) {
-		r = watch_session(run, session);
-		if (r < 0) {
-			error_errno(error, BRIG_E_SYSTEM, -r, "cannot watch a run");
-		}
-	}
+	int r = begin(run, session, &whole, error);
 	if (r < 0) {
 		brig_run_free(run);
 		return r;

@@ -12,12 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/chain.h"
+#include "base/bytes/chain.h"
+#include "base/bytes/sha256.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/id.h"
 #include "base/json/json_out.h"
-#include "base/sha256.h"
 #include "lib/api/api_run.h"
 #include "lib/context.h"
 
@@ -108,11 +107,11 @@ static int add_locked(int fd, const char *kind, const char *facts, uint64_t *aft
 	struct buf line = { 0 };
 	int r = read_head(fd, &head);
 
-	if (r == 0 && (head.sequence < *after || fstat(fd, &info) < 0 || info.st_nlink == 0)) {
-		r = -ESTALE;
-	}
 	if (r < 0) {
 		return r;
+	}
+	if (head.sequence < *after || fstat(fd, &info) < 0 || info.st_nlink == 0) {
+		return -ESTALE;
 	}
 	clock_gettime(CLOCK_REALTIME, &now);
 	snprintf(tenant, sizeof(tenant), "uid:%u", (unsigned)getuid());
@@ -188,11 +187,6 @@ int audit_log_accepted(struct brig_run *run, const struct brig_request *request,
 	if (run->context->audit < 0) {
 		return 0;
 	}
-	int r = id_make(run->record);
-	if (r < 0) {
-		return error_errno(err, BRIG_E_SYSTEM, -r,
-				   "cannot make an id for the run's record");
-	}
 	if (request->code) {
 		sha256_init(&sum);
 		sha256_add(&sum, request->code,
@@ -203,12 +197,12 @@ int audit_log_accepted(struct brig_run *run, const struct brig_request *request,
 	json_open(&json, NULL, '{');
 	json_text(&json, "code_sha256", code[0] ? code : NULL);
 	json_text(&json, "command", request->command ? request->command[0] : NULL);
-	json_text(&json, "execution", run->record);
+	json_text(&json, "execution", run->id);
 	json_text(&json, "file", request->file);
 	json_text(&json, "language", request->language);
 	json_text(&json, "policy", request->policy);
 	json_close(&json, '}');
-	r = add(run, "execution.accepted", &facts, err);
+	int r = add(run, "execution.accepted", &facts, err);
 	run->recorded = r == 0;
 	return r;
 }
@@ -224,12 +218,12 @@ int audit_log_ended(struct brig_run *run, const struct brig_result *result, stru
 	}
 	run->recorded = false;
 	json_open(&json, NULL, '{');
-	json_text(&json, "execution", run->record);
+	json_text(&json, "execution", run->id);
 	if (result) {
 		json_int(&json, "exit_code", result->exit_code);
 		json_text(&json, "language", result->language);
 		json_text(&json, "policy", result->policy);
-		json_text(&json, "result", result->id);
+		json_text(&json, "provider", result->provider);
 		json_int(&json, "signal", result->signal);
 	}
 	json_text(&json, "status", result ? brig_status_name(result->status) : "error");

@@ -3,7 +3,7 @@
 #include "lib/context.h"
 #include "base/cleanup.h"
 #include "base/config_path.h"
-#include "base/path.h"
+#include "base/files/path.h"
 #include "lib/api/audit_log.h"
 
 #include <errno.h>
@@ -13,19 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/prepare/choice.h"
 #include "lib/warm/warm.h"
 #include "run/watchdog/watchdog.h"
 
-/*
- * The directory of compiled programs and versions: of root, or of the user. It is made with mode
- * 0700; a directory of another owner, or that others can write to, is not used.
- */
-static char *default_cache_dir(void)
-{
-	return geteuid() == 0 ? strdup("/var/cache/brig")
-			      : config_user_path("XDG_CACHE_HOME", ".cache");
-}
-
+/* It is made with mode 0700; one of another owner, or that others can write to, is not used. */
 static bool usable_dir(const char *path)
 {
 	struct stat info;
@@ -55,7 +47,7 @@ static int set_dirs(struct brig_context *context, const struct brig_context_opti
 	if (options->no_cache) {
 		return 0;
 	}
-	char *cache = options->cache_dir ? strdup(options->cache_dir) : default_cache_dir();
+	char *cache = options->cache_dir ? strdup(options->cache_dir) : config_cache_path();
 	if (cache && usable_dir(cache)) {
 		context->cache_dir = cache;
 	} else {
@@ -167,5 +159,6 @@ void brig_context_free(struct brig_context *context)
 	free(context->config_dir);
 	free(context->cache_dir);
 	watchdog_free(context->watchdog);
+	choice_memory_free(context->choices);
 	free(context);
 }

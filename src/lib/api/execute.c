@@ -4,21 +4,24 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "lib/owned.h"
 
 static int execute(struct brig_context *context, const struct brig_request *request,
 		   struct brig_result **ret, struct brig_error *error)
 {
+	_cleanup_(brig_run_freep)
 	struct brig_run *run = NULL;
 	int r = brig_run_start(context, request, &run, error);
 
-	if (r == 0) {
-		r = brig_run_wait(run, error);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		*ret = brig_run_take_result(run);
+	r = brig_run_wait(run, error);
+	if (r < 0) {
+		return r;
 	}
-	brig_run_free(run);
-	return r;
+	*ret = brig_run_take_result(run);
+	return 0;
 }
 
 static struct brig_request copy_options(const struct brig_request *options)

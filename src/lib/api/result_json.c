@@ -226,6 +226,9 @@ static void add_usage(struct json_out *out, const struct brig_result *result)
 	json_u64(out, "processes_peak", usage->processes_peak);
 	json_u64(out, "disk_bytes", usage->disk_bytes);
 	json_u64(out, "net_bytes", usage->net_bytes);
+	if (usage->instructions) {
+		json_u64(out, "instructions", usage->instructions);
+	}
 	json_close(out, '}');
 }
 

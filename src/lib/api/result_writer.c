@@ -8,10 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/bytes/utf8.h"
 #include "base/cleanup.h"
-#include "base/memfile.h"
-#include "base/utf8.h"
-#include "base/write_all.h"
+#include "base/files/memfile.h"
+#include "base/files/write_all.h"
 
 #define CHANGES_AT_ONCE 256u
 #define FILES_AT_ONCE   64u

@@ -11,9 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes/sha256.h"
 #include "base/cleanup.h"
-#include "base/publish.h"
-#include "base/sha256.h"
+#include "base/files/publish.h"
+#include "base/limits.h"
 
 #define CACHE_BYTES_MAX (1ull << 30)
 
@@ -30,12 +31,12 @@ static void add_number(struct sha256 *hash, uint64_t number)
 /* Tighter limits may change a compiler's output: runs with wider limits do not use it. */
 static void add_limits(struct sha256 *hash, const struct brig_limits *limits)
 {
-	add_number(hash, limits->memory_bytes);
-	add_number(hash, limits->processes);
-	add_number(hash, limits->disk_bytes);
-	add_number(hash, limits->disk_inodes);
-	add_number(hash, limits->open_files);
-	add_number(hash, limits->file_bytes);
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
+		const struct limit_info *info = &limit_table[i];
+		if (info->of_compiler && info->scope != LIMIT_OF_RUN) {
+			add_number(hash, limit_value(limits, info));
+		}
+	}
 }
 
 static void add_list(struct sha256 *hash, const struct strlist *list)
@@ -98,8 +99,9 @@ int build_key(const struct prepared *compile, char key[65])
 	}
 
 	sha256_init(&hash);
-	add_text(&hash, "brig build 2 " BRIG_VERSION);
+	add_text(&hash, "brig build 3 " BRIG_VERSION);
 	add_text(&hash, compile->policy->hash);
+	add_text(&hash, compile->spec.provider->name);
 	add_limits(&hash, &compile->spec.limits);
 	add_text(&hash, runtime->name);
 	add_text(&hash, runtime->version);

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
+#include "base/bytes/sha256.h"
 #include "base/cleanup.h"
-#include "base/path.h"
-#include "base/sha256.h"
+#include "base/files/path.h"
 #include "lib/build/build_cache.h"
 
 static const char magic[8] = "brigbld1";

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "kernel/sys.h"
 #include "lib/learn/learn.h"
+#include "runtime/venv/venv.h"
 
 #define SHOWN_MAX  40 /* files, as comments */
 #define ABSENT_MAX 20
@@ -99,6 +100,30 @@ static void print_mounts(const struct learn *learn, const struct learn_origin *o
 	}
 	buf_adds(out, between[0] == ',' ? "\n\t],\n" : "],\n");
 	buf_adds(out, "\t\"caller_mounts\": \"none\",\n");
+}
+
+/* The path of the run's virtualenv, by whatever it was named. */
+static void print_venv(const struct learn_origin *origin, struct buf *out)
+{
+	const struct policy *under = origin->under, *extended = origin->extended;
+	const char *name = origin->request->venv  ? origin->request->venv
+			   : under && under->venv ? under->venv
+			   : extended             ? extended->venv
+						  : NULL;
+	const char *path = !name || name[0] == '/' ? name : NULL;
+	_cleanup_free_ char *dir = NULL, *stored = NULL;
+
+	path = !path && name && under ? policy_venv_path(under, name) : path;
+	path = !path && name && extended ? policy_venv_path(extended, name) : path;
+	if (!path && name) {
+		dir = venv_store_dir();
+		path = dir && asprintf(&stored, "%s/%s", dir, name) >= 0 ? stored : NULL;
+	}
+	if (path) {
+		buf_adds(out, "\t\"venv\": ");
+		learn_print_quoted(out, path);
+		buf_adds(out, ",\n");
+	}
 }
 
 /* Beneath these the cell has its own files, or none. */
@@ -220,4 +245,5 @@ void learn_print_files(const struct learn *learn, const struct learn_origin *ori
 	print_used(learn, out);
 	print_absent(learn, out);
 	print_mounts(learn, origin, out);
+	print_venv(origin, out);
 }

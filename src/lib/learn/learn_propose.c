@@ -245,8 +245,10 @@ int learn_propose(const struct learn *learn, const struct learn_origin *origin, 
 	const struct policy *under = origin->under;
 
 	print_head(learn, origin, out);
-	buf_adds(out, "{\n\t\"description\": \"learned from one program: only what it did\",\n"
-		      "\t\"provider\": \"native\",\n");
+	buf_addf(out,
+		 "{\n\t\"description\": \"learned from one program: only what it did\",\n"
+		 "\t\"provider\": \"%s\",\n",
+		 under->provider->name);
 	print_consent(under, out);
 	print_layers(origin, out);
 	buf_adds(out, "\n");
@@ -256,17 +258,13 @@ int learn_propose(const struct learn *learn, const struct learn_origin *origin, 
 	print_amounts(learn, origin, out);
 	learn_print_files(learn, origin, out);
 	int r = print_environment(origin, out);
-	if (r == 0) {
-		r = print_runtimes(origin, out);
-	}
+	r = r < 0 ? r : print_runtimes(origin, out);
 	buf_adds(out, "\n");
 	learn_print_network(learn, origin, out);
 	print_guard(origin, out);
 	print_monitor(&under->monitor, out);
 	print_exec(learn, origin, out);
-	if (r == 0) {
-		r = learn_print_syscalls(learn, under, out);
-	}
+	r = r < 0 ? r : learn_print_syscalls(learn, under, out);
 	buf_adds(out, "}\n");
 	return out->failed ? -ENOMEM : r;
 }

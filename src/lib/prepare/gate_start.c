@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/memfile.h"
+#include "base/files/memfile.h"
 #include "kernel/idrange.h"
 #include "kernel/sys.h"
 #include "lib/prepare/gate_image.h"
@@ -110,16 +110,30 @@ static int send_record(int line, const void *record, size_t size)
 static int send_trust(int line, const char *name, const char *text, size_t size)
 {
 	struct gate_trust part = { .kind = GATE_TRUST };
-	int r = 0;
 
 	memcpy(part.name, name, strlen(name) + 1);
-	for (size_t at = 0; r == 0 && at < size; at += part.size) {
+	for (size_t at = 0; at < size; at += part.size) {
 		size_t left = size - at;
 		part.size = (uint32_t)(left < sizeof(part.text) ? left : sizeof(part.text));
 		memcpy(part.text, text + at, part.size);
-		r = send_record(line, &part, sizeof(part));
+		int r = send_record(line, &part, sizeof(part));
+		if (r < 0) {
+			return r;
+		}
 	}
-	return r;
+	return 0;
+}
+
+static int send_trusts(int line, const struct prepared_gate *gate)
+{
+	for (size_t i = 0; i < gate->trusts_count; i++) {
+		const struct prepared_trust *trust = &gate->trusts[i];
+		int r = send_trust(line, trust->name, trust->text.data, trust->text.size);
+		if (r < 0) {
+			return r;
+		}
+	}
+	return gate->trusts_host ? send_trust(line, "", gate->bundle.data, gate->bundle_host) : 0;
 }
 
 static int send_rules(int line, const struct prepared *p)
@@ -136,20 +150,23 @@ static int send_rules(int line, const struct prepared *p)
 	struct gate_word begin = { .kind = GATE_BEGIN };
 	int r = send_record(line, &limits, sizeof(limits));
 
-	for (size_t i = 0; r == 0 && i < p->gate->rules_count; i++) {
+	if (r < 0) {
+		return r;
+	}
+	for (size_t i = 0; i < p->gate->rules_count; i++) {
 		struct gate_rule rule = { .kind = GATE_RULE, .rule = p->gate->rules[i] };
 		r = send_record(line, &rule, sizeof(rule));
+		if (r < 0) {
+			return r;
+		}
 	}
-	for (size_t i = 0; r == 0 && i < p->gate->credentials_count; i++) {
+	for (size_t i = 0; i < p->gate->credentials_count; i++) {
 		r = send_record(line, &p->gate->credentials[i], sizeof(p->gate->credentials[i]));
+		if (r < 0) {
+			return r;
+		}
 	}
-	for (size_t i = 0; r == 0 && i < p->gate->trusts_count; i++) {
-		const struct prepared_trust *trust = &p->gate->trusts[i];
-		r = send_trust(line, trust->name, trust->text.data, trust->text.size);
-	}
-	if (r == 0 && p->gate->trusts_host) {
-		r = send_trust(line, "", p->gate->bundle.data, p->gate->bundle_host);
-	}
+	r = send_trusts(line, p->gate);
 	return r < 0 ? r : send_record(line, &begin, sizeof(begin));
 }
 

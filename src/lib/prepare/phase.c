@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -23,6 +24,7 @@ static struct run_options run_options_of(const struct phase *phase)
 	const struct phase_options *options = &phase->options;
 
 	struct run_options run = {
+		.id = options->id,
 		.spec = &p->spec,
 		.groups = phase->context->groups,
 		.watchdog = phase->context->watchdog,
@@ -44,8 +46,7 @@ static struct run_options run_options_of(const struct phase *phase)
 		.terminal = options->terminal,
 		.terminal_size = options->terminal_size,
 		.measure = options->measure,
-		.want_value = options->want_value,
-		.guarded = options->guarded,
+		.value = options->value,
 		.session = options->session,
 		.watch = p->watch,
 		.monitor = p->monitor.on ? &p->monitor : NULL,
@@ -54,22 +55,58 @@ static struct run_options run_options_of(const struct phase *phase)
 	return run;
 }
 
-static int start_once(struct phase *phase, struct brig_error *err)
+/*
+ * A cell that is made for a run has the run's id as its name, so that its control group can be
+ * found. The group of an earlier cell may still exist: each further cell has a name of its own.
+ */
+static const char *name_cell(struct phase *phase, char name[RUN_CELL_NAME_SIZE])
+{
+	const struct phase_options *options = &phase->options;
+	char number[16] = "";
+
+	if (phase->cells++) {
+		snprintf(number, sizeof(number), ".%u", phase->cells);
+	}
+	if (!options->id) {
+		return NULL;
+	}
+	snprintf(name, RUN_CELL_NAME_SIZE, "%s%s%s%s", options->id, options->part ? "." : "",
+		 options->part ? options->part : "", number);
+	return name;
+}
+
+static int start_run(struct phase *phase, struct gate_process *gate, struct brig_error *err)
 {
 	struct prepared *p = phase->prepared;
 	struct run_options run = run_options_of(phase);
-	struct gate_process gate = { .line = -1, .pidfd = -1 };
+	char name[RUN_CELL_NAME_SIZE];
 	int r = prepare_trees(phase->context, p, err);
-	if (r == 0 && p->gate) {
-		r = gate_start(phase->context, p, &gate, err);
-		run.gate = &gate;
+
+	run.cell = name_cell(phase, name);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = run_start(&run, &phase->run, err);
+	if (p->gate) {
+		r = gate_start(phase->context, p, gate, err);
+		run.gate = gate;
 	}
-	if (r == 0) {
-		watch_used_before(&phase->run->watch, phase->options.used_before_ns);
+	if (r < 0) {
+		return r;
 	}
+	r = run_start(&run, &phase->run, err);
+	if (r < 0) {
+		return r;
+	}
+	watch_used_before(&phase->run->watch, phase->options.used_before_ns);
+	return 0;
+}
+
+static int start_once(struct phase *phase, struct brig_error *err)
+{
+	struct prepared *p = phase->prepared;
+	struct gate_process gate = { .line = -1, .pidfd = -1 };
+	int r = start_run(phase, &gate, err);
+
 	/* The cell has one end now, and the run the other; anything left here is from a failure. */
 	if (p->gate) {
 		close_fd(&p->spec.gate);
@@ -136,13 +173,10 @@ int phase_start(struct phase *phase, struct brig_context *context, struct prepar
 int phase_assign(struct phase *phase, struct brig_context *context, struct prepared *prepared,
 		 const struct phase_options *options, struct run *held, struct brig_error *err)
 {
-	*phase = (struct phase){ .context = context,
-				 .prepared = prepared,
-				 .options = *options,
-				 .run = held,
-				 .warm = true };
+	*phase = (struct phase){
+		.context = context, .prepared = prepared, .options = *options, .run = held
+	};
 	struct run_options run = run_options_of(phase);
-	run.warm = true;
 	return run_assign(held, &run, err);
 }
 
@@ -154,7 +188,8 @@ int phase_step(struct phase *phase, struct brig_error *err)
 	if (r >= 0) {
 		return r;
 	}
-	if (!phase->warm && phase->run->build_failed && start_without(phase, r, &own) == 0) {
+	if (!phase_is_warm(phase) && phase->run->build_failed &&
+	    start_without(phase, r, &own) == 0) {
 		return PHASE_RESTARTED;
 	}
 	if (err) {

@@ -16,6 +16,8 @@
 #define COMPILED_FILES_MAX 256
 
 struct phase_options {
+	const char *id;   /* of the run or session, borrowed; NULL: one is made */
+	const char *part; /* of the run, in the name of its cell, "compile"; NULL: the program */
 	const char *const *globs;
 	struct strlist own_globs; /* when globs is copied from a request */
 	bool changes;
@@ -25,8 +27,7 @@ struct phase_options {
 	bool keep_output;
 	void (*on_output)(void *user, int stream, const void *data, size_t size);
 	void *user;
-	bool guarded;
-	bool want_value;
+	enum value_file value;
 	const struct run_session *session; /* borrowed; NULL: the cell has one run only */
 	bool terminal;                     /* in place of pipes */
 	struct terminal_size terminal_size;
@@ -39,8 +40,14 @@ struct phase {
 	struct prepared *prepared;    /* borrowed */
 	struct phase_options options;
 	struct run *run; /* owned */
-	bool warm;       /* the cell was made ahead */
+	unsigned cells;  /* made by it, one after the other */
 };
+
+/* Was its cell made ahead? */
+static inline bool phase_is_warm(const struct phase *phase)
+{
+	return spec_traits(&phase->prepared->spec)->ahead;
+}
 
 #define PHASE_RESTARTED 2
 

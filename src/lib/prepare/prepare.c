@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "kernel/idrange.h"
+#include "lib/prepare/choice.h"
 
 int prepare_identity(struct prepared *p, struct brig_error *err)
 {
@@ -41,7 +42,19 @@ static int load(struct brig_context *context, const struct brig_request *request
 	if (r < 0) {
 		return r;
 	}
+	const struct choice choice = { p->policy, request, p->purpose };
+	r = choice_make(context, &choice, &p->policy->provider, err);
+	if (r < 0) {
+		return r;
+	}
 	p->spec.provider = p->policy->provider;
+	p->spec.oci_runtime = p->policy->oci_runtime;
+	p->spec.gvisor_runtime = p->policy->gvisor_runtime;
+	p->spec.gvisor_platform = p->policy->gvisor_platform;
+	p->spec.launcher = &p->policy->launcher;
+	p->spec.vm = &p->policy->vm;
+	p->spec.cache_dir = context->cache_dir;
+	p->spec.wasm_engine = p->policy->wasm_engine;
 	p->spec.exec_writable = p->policy->exec_writable || p->purpose == PURPOSE_COMPILE;
 	return request->command ? prepare_command(context, request, p, err)
 				: prepare_code(context, request, p, err);
@@ -51,17 +64,19 @@ static int load(struct brig_context *context, const struct brig_request *request
 static int decide(struct brig_context *context, const struct brig_request *request,
 		  struct prepared *p, struct brig_error *err)
 {
-	int r = 0;
+	bool terminal = p->purpose == PURPOSE_RUN && request->terminal;
+	int r = terminal ? prepare_terminal(p, err) : 0;
 
-	if (p->purpose == PURPOSE_RUN && request->terminal) {
-		r = prepare_terminal(p, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0 && p->purpose != PURPOSE_COMPILE) {
+	if (p->purpose != PURPOSE_COMPILE) {
 		r = guard_decide(p->policy, request, p->runtime, &p->guard, err);
 	}
-	if (r == 0) {
-		r = prepare_limits(request, p, err);
+	if (r < 0) {
+		return r;
 	}
+	r = prepare_limits(request, p, err);
 	if (r < 0) {
 		return r;
 	}
@@ -76,19 +91,29 @@ static int acquire(struct brig_context *context, const struct brig_request *requ
 	const struct provider *provider = p->spec.provider;
 	int r = prepare_network(request, p, err);
 
-	if (r == 0) {
-		r = prepare_identity(p, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = prepare_inputs(request, p, err);
+	r = prepare_identity(p, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0 && p->purpose != PURPOSE_COMPILE) {
+	r = prepare_venv_readable(request, p, err);
+	if (r < 0) {
+		return r;
+	}
+	r = prepare_inputs(request, p, err);
+	if (r < 0) {
+		return r;
+	}
+	if (p->purpose != PURPOSE_COMPILE) {
 		r = prepare_mounts(context, request, p, err);
 	}
-	if (r == 0 && provider->make_workdir) {
-		r = provider->make_workdir(&p->workdir, &p->workdir_fd, err);
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	return provider->make_workdir ? provider->make_workdir(&p->workdir, &p->workdir_fd, err)
+				      : 0;
 }
 
 /* The program alone, or with a driver, which reports its value or stays for a session. */
@@ -106,7 +131,7 @@ static int make_command_line(const struct brig_request *request, struct prepared
 		return r;
 	}
 	prepared_set_driver(p, session ? p->runtime->session_driver : p->runtime->value_driver);
-	p->spec.valued = true;
+	p->spec.kind = CELL_DRIVEN;
 	return 0;
 }
 
@@ -115,18 +140,26 @@ static int prepare_into(struct brig_context *context, const struct brig_request 
 {
 	int r = load(context, request, p, err);
 
-	if (r == 0) {
-		r = decide(context, request, p, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = acquire(context, request, p, err);
+	r = decide(context, request, p, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = prepare_env(request, p, err);
+	r = acquire(context, request, p, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = make_command_line(request, p, err);
+	r = prepare_env(request, p, err);
+	if (r < 0) {
+		return r;
 	}
+	r = make_command_line(request, p, err);
+	if (r < 0) {
+		return r;
+	}
+	r = prepare_wasm(context, p, err);
 	return r < 0 ? r : prepare_filter(p, err);
 }
 

@@ -6,7 +6,7 @@
 #ifndef BRIG_LIB_PREPARE_PREPARE_H
 #define BRIG_LIB_PREPARE_PREPARE_H
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/strlist.h"
 #include "lib/context.h"
 #include "lib/guard/guard.h"
@@ -14,9 +14,13 @@
 #include "net/gate_messages.h"
 #include "run/run.h"
 #include "run/spec/spec.h"
+#include "runtime/venv/venv.h"
 
-/* The cell that is prepared: the run's own, the compiler's before it, or a session's. */
-enum purpose { PURPOSE_RUN, PURPOSE_COMPILE, PURPOSE_SESSION };
+/*
+ * The cell that is prepared: the run's own, the compiler's before it, a session's, or one that
+ * translates a WebAssembly interpreter to native code.
+ */
+enum purpose { PURPOSE_RUN, PURPOSE_COMPILE, PURPOSE_SESSION, PURPOSE_TRANSLATE };
 
 /* The certificate authorities that the gate trusts where it opens TLS: see prepare_trust.c. */
 struct prepared_trust {
@@ -53,9 +57,10 @@ struct prepared {
 	struct block *const *shared; /* the context's: may hold the request's files now */
 	struct brig_limits most;     /* the maximum of the caller's token; 0: the policy's */
 	enum purpose purpose;
-	bool borrowed;           /* policy, runtime, closure and filter belong to a pool */
+	bool borrowed;           /* policy, runtime, venv, closure and filter belong to a pool */
 	struct policy *policy;   /* owned */
 	struct runtime *runtime; /* owned; NULL for a bare command */
+	struct venv *venv;       /* owned; NULL: none */
 	struct closure closure;
 	struct bpf_program filter;
 	const struct call_watch *watch; /* borrowed; NULL: calls are not watched */
@@ -73,6 +78,8 @@ struct prepared {
 		cold_argv; /* when a cold start needs an argv that differs from a waiting cell's */
 	struct guard guard;
 	char *driver;               /* owned: path of the driver in the cell; NULL: none */
+	char *engine;               /* owned: wasm provider's engine on the host; NULL: none */
+	char *prepared_module;      /* owned: the native code of its interpreter; NULL: none */
 	int ids;                    /* owned: holds the cell's id range; -1: none */
 	char *workdir;              /* owned: local provider's directory on the host; NULL: none */
 	int workdir_fd;             /* owned; -1: none */
@@ -116,6 +123,8 @@ int prepare_trees(struct brig_context *context, struct prepared *prepared, struc
 #define PROVIDER_REMEDY "use a policy with provider \"native\", such as default"
 
 /* Parts of it, one file each. */
+/* The request's id, or a new one. -EINVAL: it is not valid. */
+int prepare_id(const struct brig_request *request, char id[27], struct brig_error *err);
 int prepare_check_out(const char *const *out, struct brig_error *err);
 /* Are this many input files, with this many bytes in all, within the policy and the disk? */
 int prepare_check_inputs(const struct prepared *prepared, size_t count, uint64_t bytes,
@@ -150,6 +159,13 @@ int prepare_source(const struct brig_request *request, struct prepared *prepared
 		   struct brig_error *err);
 int prepare_command(struct brig_context *context, const struct brig_request *request,
 		    struct prepared *prepared, struct brig_error *err);
+/* Removes a path of a closure that the cell has elsewhere. */
+void prepare_drop_item(struct closure *closure, const char *path);
+/* A cell for a WASI program: prepare_wasm.c. Others are not changed. */
+bool prepare_is_wasm(const struct prepared *prepared);
+int prepare_wasm(struct brig_context *context, struct prepared *prepared, struct brig_error *err);
+/* Its interpreters are looked for beside the engine first. */
+int prepare_wasm_program(struct prepared *prepared, struct brig_error *err);
 int prepare_inputs(const struct brig_request *request, struct prepared *prepared,
 		   struct brig_error *err);
 /* The name of a directory beneath /mnt. */
@@ -157,6 +173,18 @@ const char *prepare_mount_name(const struct brig_mount *mount);
 /* Refuses to let a program write to brig's own directories: prepare_protected.c. */
 int prepare_check_protected(const struct brig_context *context, struct spec_mount *mount,
 			    struct brig_error *err);
+/* Is brig's configuration, cache or audit file in the path, or the path in it? Names it. */
+bool prepare_overlaps_own(const struct brig_context *context, const char *path, const char **what,
+			  char **ret_where);
+/*
+ * Finds and checks the virtualenv of a program in Python, or of a command: prepare_venv.c. Then
+ * its interpreter is the runtime's program.
+ */
+int prepare_venv(const struct brig_context *context, const struct brig_request *request,
+		 struct prepared *prepared, struct brig_error *err);
+/* The user of the cell is known: can it read the virtualenv? */
+int prepare_venv_readable(const struct brig_request *request, struct prepared *prepared,
+			  struct brig_error *err);
 int prepare_mounts(const struct brig_context *context, const struct brig_request *request,
 		   struct prepared *prepared, struct brig_error *err);
 /* The network rules and the gate's configuration; after prepare_layers(). */

@@ -77,9 +77,11 @@ static int read_file(const char *path, struct prepared *p, struct brig_error *er
 static int find_runtime(struct brig_context *context, const struct brig_request *request,
 			struct prepared *p, struct brig_error *err)
 {
-	const struct runtime_source *source = &context->runtimes;
+	struct runtime_source languages = context->runtimes;
+	const struct runtime_source *source = &languages;
 	bool shebang = p->code_size > 2 && memcmp(p->code, "#!", 2) == 0;
 
+	languages.folder = p->policy->provider->runtimes;
 	if (request->language) {
 		return runtime_load(source, request->language, &p->runtime, err);
 	}
@@ -103,36 +105,83 @@ int prepare_source(const struct brig_request *request, struct prepared *p, struc
 	return keep_code(p, request->code, size, err);
 }
 
+static int check_runtime(const struct prepared *p, struct brig_error *err)
+{
+	if (p->runtime->generic) {
+		return error_set(err, BRIG_E_RUNTIME, EINVAL,
+				 "%s is not a language for code; it stands for programs",
+				 p->runtime->name);
+	}
+	if (!policy_runtime_allowed(p->policy, p->runtime->name)) {
+		int r = error_set(err, BRIG_E_POLICY, EACCES, "policy %s does not allow %s",
+				  p->policy->name, p->runtime->name);
+		error_remedy(err, "add it to the policy's runtimes, or use another policy");
+		return r;
+	}
+	return 0;
+}
+
+/* The host's own interpreter or compiler, or the provider's. */
+static int find_usual_program(struct prepared *p, struct brig_error *err)
+{
+	bool own = p->policy->provider->runtimes != NULL;
+	int r = own ? prepare_wasm_program(p, err) : 0;
+
+	r = r < 0 ? r : runtime_find(p->runtime, err);
+	if (r < 0 && own && !p->runtime->package_hint) {
+		error_remedy(err, "put its module beside the engine (python.wasm: "
+				  "scripts/get-wasmtime.sh --python)");
+	}
+	return r;
+}
+
+/* The interpreter of a virtualenv, or the usual one. */
+static int find_program(struct brig_context *context, const struct brig_request *request,
+			struct prepared *p, struct brig_error *err)
+{
+	int r = prepare_venv(context, request, p, err);
+
+	if (r < 0) {
+		return r;
+	}
+	if (p->venv) {
+		return runtime_use_venv(p->runtime, p->venv, err);
+	}
+	r = find_usual_program(p, err);
+	/* Starts a process the first time. */
+	return r < 0 ? r : runtime_version(p->runtime, context->cache_dir, &context->versions, err);
+}
+
 int prepare_code(struct brig_context *context, const struct brig_request *request,
 		 struct prepared *p, struct brig_error *err)
 {
 	int r = prepare_source(request, p, err);
 
-	if (r == 0) {
-		r = find_runtime(context, request, p, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0 && p->runtime->generic) {
-		r = error_set(err, BRIG_E_RUNTIME, EINVAL,
-			      "%s is not a language for code; it stands for programs",
-			      p->runtime->name);
+	r = find_runtime(context, request, p, err);
+	if (r < 0) {
+		if (p->policy->provider->runtimes) {
+			error_wrap(err, "provider %s: ", p->policy->provider->name);
+		}
+		return r;
 	}
-	if (r == 0 && !policy_runtime_allowed(p->policy, p->runtime->name)) {
-		r = error_set(err, BRIG_E_POLICY, EACCES, "policy %s does not allow %s",
-			      p->policy->name, p->runtime->name);
-		error_remedy(err, "add it to the policy's runtimes, or use another policy");
+	r = check_runtime(p, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = runtime_find(p->runtime, err);
+	r = find_program(context, request, p, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) { /* starts a process the first time */
-		r = runtime_version(p->runtime, context->cache_dir, &context->versions, err);
-	}
-	if (r == 0 && provider_can(p->policy->provider, ABILITY_OWN_ROOT)) {
+	if (provider_can(p->policy->provider, ABILITY_OWN_ROOT) && !prepare_is_wasm(p)) {
 		r = runtime_closure(p->runtime, p->purpose == PURPOSE_COMPILE, &p->closure, err);
 	}
-	if (r == 0) {
-		runtime_source_name(p->runtime, request->file, p->code ? p->code : "", p->code_size,
-				    &p->source);
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	runtime_source_name(p->runtime, request->file, p->code ? p->code : "", p->code_size,
+			    &p->source);
+	return 0;
 }

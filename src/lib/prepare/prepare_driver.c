@@ -166,7 +166,7 @@ int prepare_driver(struct prepared *p, const struct brig_request *request, struc
 	}
 	strlist_done(&p->argv);
 	p->argv = argv;
-	p->spec.prestarted = true;
+	p->spec.kind = CELL_STARTED;
 	prepared_set_driver(p, name);
 	prepared_connect(p);
 	return 0;

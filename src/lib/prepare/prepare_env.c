@@ -30,12 +30,13 @@ static int put(struct strlist *env, const char *pair)
 
 static int put_all(struct strlist *env, const struct strlist *pairs)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < pairs->count; i++) {
-		r = put(env, pairs->items[i]);
+	for (size_t i = 0; i < pairs->count; i++) {
+		int r = put(env, pairs->items[i]);
+		if (r < 0) {
+			return r;
+		}
 	}
-	return r;
+	return 0;
 }
 
 static bool name_is_plain(const char *name, size_t length)
@@ -85,7 +86,42 @@ static int put_request(const struct brig_request *request, struct prepared *p,
 	return 0;
 }
 
-int prepare_env(const struct brig_request *request, struct prepared *p, struct brig_error *err)
+static int add_each(struct strlist *env, const char *const *pairs, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		int r = strlist_add(env, pairs[i]);
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
+static int put_venv(struct prepared *p)
+{
+	_cleanup_(strlist_done)
+	struct strlist pairs = { 0 };
+	int r = p->venv ? venv_env(p->venv, &pairs) : 0;
+
+	return r < 0 ? r : put_all(&p->env, &pairs);
+}
+
+/* With it, an interpreter ignores its virtualenv. */
+static int check_home(const struct prepared *p, struct brig_error *err)
+{
+	for (size_t i = 0; p->venv && i < p->env.count; i++) {
+		if (strncmp(p->env.items[i], "PYTHONHOME=", 11) == 0) {
+			int r = error_set(err, BRIG_E_INPUT, EINVAL,
+					  "PYTHONHOME and a virtualenv exclude each other");
+			error_remedy(err, "leave one of them out");
+			return r;
+		}
+	}
+	return 0;
+}
+
+/* The variables that no request has asked for; later ones replace earlier ones. */
+static int add_own(struct prepared *p)
 {
 	static const char *const base[] = {
 		"PATH=/usr/local/bin:/usr/bin:/bin",
@@ -96,6 +132,8 @@ int prepare_env(const struct brig_request *request, struct prepared *p, struct b
 		"LANG=C.UTF-8",
 		"TZ=UTC0",
 	};
+	/* OpenSSL reads the file of its distribution; other programs know this variable. */
+	static const char *const certificates[] = { "SSL_CERT_FILE=" SPEC_CERTIFICATES };
 	/* Programs with a list of authorities of their own do not know the cell's authority. */
 	static const char *const trusting[] = {
 		"CURL_CA_BUNDLE=" SPEC_CERTIFICATES,    "REQUESTS_CA_BUNDLE=" SPEC_CERTIFICATES,
@@ -103,27 +141,35 @@ int prepare_env(const struct brig_request *request, struct prepared *p, struct b
 		"CARGO_HTTP_CAINFO=" SPEC_CERTIFICATES, "AWS_CA_BUNDLE=" SPEC_CERTIFICATES,
 		"NODE_EXTRA_CA_CERTS=" SPEC_AUTHORITY,  "DENO_CERT=" SPEC_AUTHORITY,
 	};
-	int r = 0;
+	const struct {
+		bool wanted;
+		const char *const *pairs;
+		size_t count;
+	} groups[] = {
+		{ true, base, ARRAY_SIZE(base) },
+		{ p->spec.certificates || p->spec.opened, certificates, ARRAY_SIZE(certificates) },
+		{ p->spec.opened, trusting, ARRAY_SIZE(trusting) },
+	};
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(base); i++) {
-		r = strlist_add(&p->env, base[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
+		int r = groups[i].wanted ? add_each(&p->env, groups[i].pairs, groups[i].count) : 0;
+		if (r < 0) {
+			return r;
+		}
 	}
-	/* OpenSSL reads the file of its distribution; other programs know this variable. */
-	if (r == 0 && (p->spec.certificates || p->spec.opened)) {
-		r = strlist_add(&p->env, "SSL_CERT_FILE=" SPEC_CERTIFICATES);
-	}
-	for (size_t i = 0; r == 0 && p->spec.opened && i < ARRAY_SIZE(trusting); i++) {
-		r = strlist_add(&p->env, trusting[i]);
-	}
-	if (r == 0 && p->runtime) {
-		r = put_all(&p->env, p->purpose == PURPOSE_COMPILE ? &p->runtime->compile_env
-								   : &p->runtime->env);
-	}
-	if (r == 0) {
-		r = put_all(&p->env, &p->policy->env_set);
-	}
-	if (r < 0) {
+	const struct strlist *runtime = !p->runtime                     ? NULL
+					: p->purpose == PURPOSE_COMPILE ? &p->runtime->compile_env
+									: &p->runtime->env;
+	int r = runtime ? put_all(&p->env, runtime) : 0;
+	r = r < 0 ? r : put_venv(p);
+	return r < 0 ? r : put_all(&p->env, &p->policy->env_set);
+}
+
+int prepare_env(const struct brig_request *request, struct prepared *p, struct brig_error *err)
+{
+	if (add_own(p) < 0) {
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the environment");
 	}
-	return p->purpose == PURPOSE_COMPILE ? 0 : put_request(request, p, err);
+	int r = p->purpose == PURPOSE_COMPILE ? 0 : put_request(request, p, err);
+	return r < 0 ? r : check_home(p, err);
 }

@@ -125,26 +125,43 @@ static int watch_calls(struct prepared *p, bool notify, struct brig_error *err)
 	return filter_watch(&p->policy->filter, &calls, err);
 }
 
+/* Replaces the policy's filter by one of these entries. */
+static int use_entries(struct prepared *p, const struct strlist *entries, struct brig_error *err)
+{
+	struct filter filter = { 0 };
+	int r = syscalls_resolve(entries, &filter, err);
+
+	if (r < 0) {
+		return r;
+	}
+	filter_done(&p->policy->filter);
+	p->policy->filter = filter;
+	return 0;
+}
+
 /* In front of the policy's own groups, which have no rules for terminals. */
 static int add_terminal(struct prepared *p, struct brig_error *err)
 {
 	_cleanup_(strlist_done)
 	struct strlist wanted = { 0 };
-	struct filter filter = { 0 };
 	int r = strlist_add(&wanted, "@terminal");
 
 	for (size_t i = 0; r == 0 && i < p->policy->syscalls.count; i++) {
 		r = strlist_add(&wanted, p->policy->syscalls.items[i]);
 	}
-	if (r < 0) {
-		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the filter");
-	}
-	r = syscalls_resolve(&wanted, &filter, err);
-	if (r == 0) {
-		filter_done(&p->policy->filter);
-		p->policy->filter = filter;
-	}
-	return r;
+	return r < 0 ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the filter")
+		     : use_entries(p, &wanted, err);
+}
+
+/* The program makes no system calls: only the engine does, and needs few. */
+static int use_engine_list(struct prepared *p, struct brig_error *err)
+{
+	_cleanup_(strlist_done)
+	struct strlist wanted = { 0 };
+
+	return strlist_add(&wanted, "@wasm") < 0
+		       ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the filter")
+		       : use_entries(p, &wanted, err);
 }
 
 int prepare_terminal(struct prepared *p, struct brig_error *err)
@@ -155,6 +172,12 @@ int prepare_terminal(struct prepared *p, struct brig_error *err)
 		error_remedy(err, "leave -it out, or set \"terminal\": true in the policy");
 		return r;
 	}
+	if (!provider_can(p->spec.provider, ABILITY_TERMINAL)) {
+		int r = error_set(err, BRIG_E_POLICY, ENOTSUP, "provider %s has no terminal",
+				  p->spec.provider->name);
+		error_remedy(err, "leave -it out, or " PROVIDER_REMEDY);
+		return r;
+	}
 	p->terminal = true;
 	return 0;
 }
@@ -163,16 +186,16 @@ int prepare_filter(struct prepared *p, struct brig_error *err)
 {
 	bool notify = (p->spec.layers & LAYER_BIT(LAYER_NOTIFY)) != 0;
 
-	if (p->terminal && p->policy->filter.count > 0) {
-		int r = add_terminal(p, err);
-		if (r < 0) {
-			return r;
-		}
+	int r = prepare_is_wasm(p)                           ? use_engine_list(p, err)
+		: p->terminal && p->policy->filter.count > 0 ? add_terminal(p, err)
+							     : 0;
+	if (r < 0) {
+		return r;
 	}
 	if (p->spec.watch_memory) {
 		tighten(&p->policy->filter);
 	}
-	int r = watch_calls(p, notify, err);
+	r = watch_calls(p, notify, err);
 	if (r < 0 || p->policy->filter.count == 0) {
 		return r;
 	}

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/block.h"
+#include "base/bytes/block.h"
 #include "base/cleanup.h"
-#include "base/path.h"
+#include "base/files/path.h"
 #include "lib/prepare/prepare.h"
 
 static int check_name(const struct prepared *p, const char *name, struct brig_error *err)
@@ -80,10 +80,11 @@ static int add_from_memory(struct prepared *p, const struct brig_file_in *file,
 	if (shared) {
 		int r = prepared_add_input(p, file->name, NULL, file->size, -1,
 					   file->executable ? 0755 : 0644, err);
-		if (r == 0) {
-			prepared_share_input(p, file->data, shared);
+		if (r < 0) {
+			return r;
 		}
-		return r;
+		prepared_share_input(p, file->data, shared);
+		return 0;
 	}
 	void *copy = malloc(file->size ? file->size : 1);
 
@@ -150,16 +151,23 @@ int prepare_inputs(const struct brig_request *request, struct prepared *p, struc
 	/* If there are too many, none is opened. */
 	int r = prepare_check_inputs(p, request->files_count, 0, err);
 
-	if (r == 0) {
-		r = add_code(p, err);
+	if (r < 0) {
+		return r;
 	}
-	for (size_t i = 0; r == 0 && i < request->files_count; i++) {
+	r = add_code(p, err);
+	if (r < 0) {
+		return r;
+	}
+	for (size_t i = 0; i < request->files_count; i++) {
 		const struct brig_file_in *file = &request->files[i];
 		r = check_name(p, file->name, err);
-		if (r == 0) {
-			r = file->path ? add_from_path(p, file, err)
-				       : add_from_memory(p, file, err);
+		if (r < 0) {
+			return r;
+		}
+		r = file->path ? add_from_path(p, file, err) : add_from_memory(p, file, err);
+		if (r < 0) {
+			return r;
 		}
 	}
-	return r < 0 ? r : check_bounds(p, err);
+	return check_bounds(p, err);
 }

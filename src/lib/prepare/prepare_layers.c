@@ -8,11 +8,27 @@
 
 #include "lib/prepare/prepare.h"
 
-static int refuse(const struct policy *policy, enum layer layer, struct brig_error *err)
+static int refuse(const struct prepared *p, enum layer layer, struct brig_error *err)
 {
+	const struct provider *provider = p->spec.provider;
+	const char *setting = provider->setting_layers & LAYER_BIT(layer) && provider->setting
+				      ? provider->setting(&p->spec)
+				      : NULL;
+	bool lacking = setting || !(provider->layers & LAYER_BIT(layer));
 	int r = error_set(err, BRIG_E_HOST, ENOTSUP,
-			  "policy %s wants the layer %s (%s), which this host lacks", policy->name,
-			  layer_table[layer].name, layer_table[layer].about);
+			  "policy %s wants the layer %s (%s), which %s %s lacks", p->policy->name,
+			  layer_table[layer].name, layer_table[layer].about,
+			  setting   ? provider->name
+			  : lacking ? "provider"
+				    : "this",
+			  setting   ? setting
+			  : lacking ? provider->name
+				    : "host");
+	if (lacking) {
+		error_remedy(err, "use provider \"%s\"; or name %s in the policy's may_miss: %s",
+			     providers[0]->name, layer_table[layer].name, layer_table[layer].loss);
+		return r;
+	}
 	error_remedy(err, "see brig doctor for the repair; or name %s in the policy's may_miss: %s",
 		     layer_table[layer].name, layer_table[layer].loss);
 	return r;
@@ -22,8 +38,10 @@ static void derive(struct prepared *p)
 {
 	struct spec *spec = &p->spec;
 
-	spec->watch_memory = !(spec->layers & LAYER_BIT(LAYER_CGROUP_MEMORY));
-	spec->watch_processes = !(spec->layers & LAYER_BIT(LAYER_CGROUP_PIDS));
+	bool own = spec->provider->own_groups;
+
+	spec->watch_memory = !own && !(spec->layers & LAYER_BIT(LAYER_CGROUP_MEMORY));
+	spec->watch_processes = !own && !(spec->layers & LAYER_BIT(LAYER_CGROUP_PIDS));
 	if (!(spec->layers & LAYERS_CGROUP)) {
 		spec->join_by_write = false;
 	}
@@ -33,7 +51,7 @@ static int take_away(struct prepared *p, layer_set missing, struct brig_error *e
 {
 	for (int layer = 0; layer < LAYER_COUNT; layer++) {
 		if ((missing & LAYER_BIT(layer)) && !(p->policy->may_miss & LAYER_BIT(layer))) {
-			return refuse(p->policy, (enum layer)layer, err);
+			return refuse(p, (enum layer)layer, err);
 		}
 	}
 	p->spec.layers &= ~missing;
@@ -47,7 +65,7 @@ int prepare_without(struct prepared *p, enum layer layer, struct brig_error *err
 
 	/* The filter belongs to the pool, and other requests start from it. */
 	if (p->borrowed) {
-		return refuse(p->policy, layer, err);
+		return refuse(p, layer, err);
 	}
 	/* All controllers are in one group: without the group there is none of them. */
 	if (missing & LAYERS_CGROUP) {

@@ -50,12 +50,22 @@ static void prepare_compile_limits(const struct brig_request *request, struct pr
 	tighten(limits, &request->limits_most);
 }
 
+static int cannot_count(const struct provider *provider, struct brig_error *err)
+{
+	int r = error_set(err, BRIG_E_POLICY, ENOTSUP, "provider %s cannot count instructions",
+			  provider->name);
+
+	error_remedy(err, "leave --instructions (limits.instructions) out, or use a policy with "
+			  "provider \"wasm\"");
+	return r;
+}
+
 int prepare_limits(const struct brig_request *request, struct prepared *p, struct brig_error *err)
 {
 	struct spec *spec = &p->spec;
 
 	p->most = request->limits_most;
-	if (p->purpose == PURPOSE_COMPILE) {
+	if (p->purpose == PURPOSE_COMPILE || p->purpose == PURPOSE_TRANSLATE) {
 		prepare_compile_limits(request, p);
 		return 0;
 	}
@@ -64,6 +74,10 @@ int prepare_limits(const struct brig_request *request, struct prepared *p, struc
 		policy_limits_clamp(p->policy, &request->limits_most, &asked);
 	}
 	int r = policy_limits_within(p->policy, &asked, &request->limits_most, &spec->limits, err);
+	if (r == 0 && spec->limits.instructions < LIMIT_INSTRUCTIONS_NONE &&
+	    !provider_can(spec->provider, ABILITY_INSTRUCTIONS)) {
+		return cannot_count(spec->provider, err);
+	}
 	if (r < 0 || !p->runtime) {
 		return r;
 	}

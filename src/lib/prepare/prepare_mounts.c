@@ -11,10 +11,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
+#include "base/files/path.h"
 #include "base/id.h"
-#include "base/path.h"
 #include "kernel/idmount.h"
 #include "kernel/nolinks.h"
 #include "kernel/submount.h"
@@ -207,8 +207,6 @@ static int add_mount(struct prepared *p, const struct brig_mount *mount, bool li
 int prepare_mounts(const struct brig_context *context, const struct brig_request *request,
 		   struct prepared *p, struct brig_error *err)
 {
-	int r = 0;
-
 	if (request->mounts_count == 0) {
 		return 0;
 	}
@@ -216,10 +214,10 @@ int prepare_mounts(const struct brig_context *context, const struct brig_request
 		return error_set(err, BRIG_E_INPUT, E2BIG, "more than %d mounts", MOUNTS_MAX);
 	}
 	if (!provider_can(p->spec.provider, ABILITY_MOUNTS)) {
-		r = error_set(err, BRIG_E_INPUT, EINVAL,
-			      "provider %s has no mounts: the program sees the host's directories "
-			      "as they are",
-			      p->spec.provider->name);
+		int r = error_set(err, BRIG_E_INPUT, EINVAL,
+				  "provider %s has no mounts: the program sees the host's "
+				  "directories as they are",
+				  p->spec.provider->name);
 		error_remedy(err, "leave --ro and --rw out, or " PROVIDER_REMEDY);
 		return r;
 	}
@@ -227,14 +225,19 @@ int prepare_mounts(const struct brig_context *context, const struct brig_request
 	if (!p->mounts) {
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for mounts");
 	}
-	for (size_t i = 0; r == 0 && i < request->mounts_count; i++) {
-		r = add_mount(p, &request->mounts[i], request->mounts_listed, err);
+	for (size_t i = 0; i < request->mounts_count; i++) {
+		int r = add_mount(p, &request->mounts[i], request->mounts_listed, err);
+		if (r < 0) {
+			return r;
+		}
 		/* The directories of the policy were checked when it was loaded. */
-		if (r == 0 && !request->mounts_listed) {
-			r = prepare_check_protected(context, &p->mounts[i], err);
+		r = request->mounts_listed ? 0
+					   : prepare_check_protected(context, &p->mounts[i], err);
+		if (r < 0) {
+			return r;
 		}
 	}
-	return r;
+	return 0;
 }
 
 /* A detached mount can be used by one cell only: a second try needs new ones. */
@@ -250,10 +253,13 @@ int prepare_trees(struct brig_context *context, struct prepared *p, struct brig_
 	if (spec->devices < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, -spec->devices, "cannot make device nodes");
 	}
+	/* With a kernel of the cell's own, a process with its first id makes the files. */
+	const struct idmount_ids ids = { spec->first_id + 1, spec->first_id + 1,
+					 spec->provider->tasks_each ? spec->first_id : 0 };
 	for (size_t i = 0; i < p->mounts_count; i++) {
 		struct spec_mount *mount = &p->mounts[i];
 		close_fd(&mount->tree);
-		mount->tree = idmount_clone(mount->fd, spec->first_id + 1, spec->first_id + 1);
+		mount->tree = idmount_clone(mount->fd, &ids);
 		if (mount->tree < 0) {
 			/* A file system without id maps (tmpfs before 6.3) is mounted as it is,
 			 * with its own permissions. It is cloned here, as root: the set-up of the

@@ -155,27 +155,46 @@ static void find_certificates(struct prepared *p)
 	}
 }
 
+static int add_credentials(struct prepared *p, struct prepared_gate *gate, struct brig_error *err)
+{
+	const struct policy_network *network = &p->policy->network;
+
+	if (!network->credentials_count) {
+		return 0;
+	}
+	int r = make_credentials(gate, err);
+	if (r < 0) {
+		return r;
+	}
+	for (size_t i = 0; i < network->credentials_count; i++) {
+		r = add_credential(gate, &network->credentials[i], err);
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
 static int fill(struct prepared *p, struct prepared_gate *gate, struct brig_error *err)
 {
 	int r = make_ports(gate, err);
 
-	if (r == 0 && make_routes(gate) < 0) {
-		r = error_set(err, BRIG_E_SYSTEM, EINVAL, "the gate's own addresses");
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0 && p->policy->network.credentials_count) {
-		r = make_credentials(gate, err);
+	if (make_routes(gate) < 0) {
+		return error_set(err, BRIG_E_SYSTEM, EINVAL, "the gate's own addresses");
 	}
-	for (size_t i = 0; r == 0 && i < p->policy->network.credentials_count; i++) {
-		r = add_credential(gate, &p->policy->network.credentials[i], err);
+	r = add_credentials(p, gate, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = prepare_trust(p, err);
+	r = prepare_trust(p, err);
+	if (r < 0 || !(p->spec.layers & LAYER_BIT(LAYER_UIDRANGE))) {
+		return r;
 	}
-	if (r == 0 && (p->spec.layers & LAYER_BIT(LAYER_UIDRANGE))) {
-		gate->ids = idrange_take(&gate->id, err);
-		r = gate->ids < 0 ? gate->ids : 0;
-	}
-	return r;
+	gate->ids = idrange_take(&gate->id, err);
+	return gate->ids < 0 ? gate->ids : 0;
 }
 
 int prepare_network(const struct brig_request *request, struct prepared *p, struct brig_error *err)
@@ -192,7 +211,9 @@ int prepare_network(const struct brig_request *request, struct prepared *p, stru
 	}
 	if (!provider_can(p->spec.provider, ABILITY_NETWORK)) {
 		int r = error_set(err, BRIG_E_POLICY, ENOTSUP,
-				  "provider %s cannot restrict the network",
+				  provider_can(p->spec.provider, ABILITY_WALLS)
+					  ? "provider %s has no network"
+					  : "provider %s cannot restrict the network",
 				  p->spec.provider->name);
 		error_remedy(err, "leave the network hosts out, or " PROVIDER_REMEDY);
 		return r;

@@ -6,22 +6,21 @@
  * which it could be made.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/config_path.h"
-#include "base/path.h"
+#include "base/files/path.h"
 #include "lib/context.h"
 #include "lib/prepare/prepare.h"
 
-static bool is_in_mount(void *user, const char *place)
+static bool is_in(void *user, const char *place)
 {
-	const struct spec_mount *mount = user;
-
-	return path_overlaps(mount->path, place);
+	return path_overlaps(user, place);
 }
 
-int prepare_check_protected(const struct brig_context *context, struct spec_mount *mount,
-			    struct brig_error *err)
+bool prepare_overlaps_own(const struct brig_context *context, const char *path, const char **what,
+			  char **ret_where)
 {
 	/* Also the directories of another environment: the next run may have that one. */
 	_cleanup_free_ char *config = config_user_path("XDG_CONFIG_HOME", ".config");
@@ -40,15 +39,29 @@ int prepare_check_protected(const struct brig_context *context, struct spec_moun
 		{ "audit file", context->audit_file },
 	};
 
-	for (size_t i = 0; mount->writable && i < ARRAY_SIZE(own); i++) {
-		if (own[i].path && config_path_leads_by(own[i].path, is_in_mount, mount)) {
-			int r = error_set(err, BRIG_E_INPUT, EACCES,
-					  "cannot mount %s for writing: brig's %s is in it, at %s",
-					  mount->path, own[i].what, own[i].path);
-			error_remedy(err, "name the directory that the program needs, or mount "
-					  "it with --ro");
-			return r;
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		if (own[i].path &&
+		    config_path_leads_by(own[i].path, is_in, (void *)(uintptr_t)path)) {
+			*what = own[i].what;
+			*ret_where = strdup(own[i].path);
+			return true;
 		}
 	}
-	return 0;
+	return false;
+}
+
+int prepare_check_protected(const struct brig_context *context, struct spec_mount *mount,
+			    struct brig_error *err)
+{
+	_cleanup_free_ char *where = NULL;
+	const char *what = NULL;
+
+	if (!mount->writable || !prepare_overlaps_own(context, mount->path, &what, &where)) {
+		return 0;
+	}
+	int r = error_set(err, BRIG_E_INPUT, EACCES,
+			  "cannot mount %s for writing: brig's %s is in it, at %s", mount->path,
+			  what, where ? where : "");
+	error_remedy(err, "name the directory that the program needs, or mount it with --ro");
+	return r;
 }

@@ -2,26 +2,31 @@
 /* Prepares a request on the base that a pool has prepared for all requests like it. */
 #include <errno.h>
 
+#include "base/cleanup.h"
 #include "lib/prepare/prepare.h"
 
 static int load(const struct brig_request *request, struct prepared *p, struct brig_error *err)
 {
 	int r = prepare_check(request, p->purpose, err);
 
-	if (r == 0) {
-		r = prepare_consent(p->policy, request, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = prepare_source(request, p, err);
+	r = prepare_consent(p->policy, request, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = guard_decide(p->policy, request, p->runtime, &p->guard, err);
+	r = prepare_source(request, p, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		runtime_source_name(p->runtime, request->file, p->code ? p->code : "", p->code_size,
-				    &p->source);
+	r = guard_decide(p->policy, request, p->runtime, &p->guard, err);
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	runtime_source_name(p->runtime, request->file, p->code ? p->code : "", p->code_size,
+			    &p->source);
+	return 0;
 }
 
 static int make_command_line(const struct brig_request *request, struct prepared *p,
@@ -30,25 +35,31 @@ static int make_command_line(const struct brig_request *request, struct prepared
 	int r = p->purpose == PURPOSE_SESSION ? prepare_session(request, p, err)
 					      : prepare_argv(request, p, err);
 
-	if (r == 0 && p->purpose == PURPOSE_RUN && p->guard.on &&
+	if (r < 0) {
+		return r;
+	}
+	if (p->purpose == PURPOSE_RUN && p->guard.on &&
 	    guard_add_instructions(&p->guard, &p->argv, 1) < 0) {
-		r = error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the guard");
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the guard");
 	}
-	if (r == 0 && prepare_wants_value(request, p)) {
-		r = prepare_valued(request, p, &p->cold_argv, err);
-	}
-	return r;
+	return prepare_wants_value(request, p) ? prepare_valued(request, p, &p->cold_argv, err) : 0;
 }
 
 static int prepare_on_base(const struct prepared *base, const struct brig_request *request,
 			   enum purpose purpose, struct prepared *p, struct brig_error *err)
 {
+	static int (*const steps[])(const struct brig_request *request, struct prepared *p,
+				    struct brig_error *err) = {
+		load, prepare_limits, prepare_inputs, prepare_env, make_command_line,
+	};
+
 	*p = (struct prepared){
 		.shared = base->shared,
 		.purpose = purpose,
 		.borrowed = true,
 		.policy = base->policy,
 		.runtime = base->runtime,
+		.venv = base->venv,
 		.closure = base->closure,
 		.filter = base->filter,
 		.watch = base->watch,
@@ -58,22 +69,12 @@ static int prepare_on_base(const struct prepared *base, const struct brig_reques
 		.spec = base->spec,
 	};
 	p->spec.devices = -1;
-	int r = load(request, p, err);
-	if (r == 0) {
-		r = prepare_limits(request, p, err);
-	}
-	if (r == 0) {
-		r = prepare_inputs(request, p, err);
-	}
-	if (r == 0) {
-		r = prepare_env(request, p, err);
-	}
-	if (r == 0) {
-		r = make_command_line(request, p, err);
-	}
-	if (r < 0) {
-		prepared_done(p);
-		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		int r = steps[i](request, p, err);
+		if (r < 0) {
+			prepared_done(p);
+			return r;
+		}
 	}
 	prepared_connect(p);
 	return 0;
@@ -95,18 +96,18 @@ int prepare_cold(struct prepared *p, struct brig_error *err)
 {
 	struct spec *spec = &p->spec;
 
-	spec->held = spec->cloned = spec->prestarted = false;
+	spec->kind = CELL_COLD;
 	spec->driver = spec->driver_text = NULL;
 	if (p->cold_argv.count) {
 		strlist_done(&p->argv);
 		p->argv = p->cold_argv;
 		p->cold_argv = (struct strlist){ 0 };
 		prepared_set_driver(p, p->runtime->value_driver);
-		spec->valued = true;
+		spec->kind = CELL_DRIVEN;
 	}
 	if (p->purpose == PURPOSE_SESSION) {
 		prepared_set_driver(p, p->runtime->session_driver);
-		spec->valued = true;
+		spec->kind = CELL_DRIVEN;
 	}
 	prepared_connect(p);
 	return prepare_identity(p, err);

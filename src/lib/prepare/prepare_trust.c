@@ -104,27 +104,24 @@ int prepare_trust(struct prepared *p, struct brig_error *err)
 {
 	const struct policy_network *network = &p->policy->network;
 	struct prepared_gate *gate = p->gate;
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < network->credentials_count; i++) {
+	for (size_t i = 0; i < network->credentials_count; i++) {
 		const struct policy_credential *from = &network->credentials[i];
 		if (!prepared_gate_opens(gate, from)) {
 			continue;
 		}
-		if (!gate->opens) {
-			gate->opens = true;
-			r = read_default(p, err);
-		}
+		int r = gate->opens ? 0 : read_default(p, err);
+		gate->opens = true;
 		r = r < 0 ? r : read_own(p, from, err);
+		if (r < 0) {
+			return r;
+		}
 		name_host(gate, network->credentials, i);
 	}
-	if (r == 0 && (gate->bundle.failed || gate->opened.failed)) {
-		r = error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for certificates");
+	if (gate->bundle.failed || gate->opened.failed) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for certificates");
 	}
-	if (r == 0 && gate->opens) {
-		r = prepared_gate_trust(p, "", err);
-	}
-	return r;
+	return gate->opens ? prepared_gate_trust(p, "", err) : 0;
 }
 
 int prepared_gate_trust(struct prepared *p, const char *authority, struct brig_error *err)

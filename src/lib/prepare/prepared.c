@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/block.h"
+#include "base/bytes/block.h"
 #include "base/cleanup.h"
 #include "lib/prepare/prepare.h"
 
@@ -77,11 +77,14 @@ void prepared_done(struct prepared *p)
 	free(p->mounts);
 	free(p->code);
 	free(p->driver);
+	free(p->engine);
+	free(p->prepared_module);
 	prepared_gate_free(p->gate);
 	guard_done(&p->guard);
 	if (!p->borrowed) {
 		policy_free(p->policy);
 		runtime_free(p->runtime);
+		free(p->venv);
 		closure_done(&p->closure);
 		bpf_program_done(&p->filter);
 		monitor_done(&p->monitor);

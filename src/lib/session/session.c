@@ -70,7 +70,10 @@ int brig_session_open(struct brig_context *context, const struct brig_request *r
 	session->channel.fd = -1;
 	session->prepared =
 		(struct prepared){ .ids = -1, .workdir_fd = -1, .spec = { .devices = -1 } };
-	int r = open_session(session, &whole, error);
+	int r = prepare_id(&whole, session->id, error);
+	if (r == 0) {
+		r = open_session(session, &whole, error);
+	}
 	if (r < 0) {
 		session_unuse(session);
 		return r;
@@ -100,7 +103,7 @@ void session_unuse(struct brig_session *session)
 
 void brig_session_end(struct brig_session *session, const char *reason)
 {
-	if (session->state == BRIG_SESSION_GONE) {
+	if (session->state == SESSION_GONE) {
 		return;
 	}
 	if (!session->reason[0]) {
@@ -108,12 +111,12 @@ void brig_session_end(struct brig_session *session, const char *reason)
 	}
 	struct run *run = session->phase.run;
 	/* Without a control group the usage cannot be measured after their death. */
-	if (session->state == BRIG_SESSION_IDLE && run->state < RUN_ENDING) {
+	if (session->state == SESSION_IDLE && run->state < RUN_ENDING) {
 		struct run_section section;
 
-		run_enter(run, &section);
+		run_section_enter(run, &section);
 		(void)watch_look(&run->watch, clock_now_ns(), &run->facts);
-		run_leave(&section);
+		run_section_leave(&section);
 	}
 	run_pause(run, false);
 	run_end_now(run, ENDING_CANCELLED);
@@ -132,7 +135,7 @@ void brig_session_close(struct brig_session *session)
 /* The reason of the cell's end, for later requests. */
 static void explain_end(struct brig_session *session, const struct brig_result *result)
 {
-	const char *when = session->state == BRIG_SESSION_BUSY ? "" : " between runs";
+	const char *when = session_has_run(session) ? "" : " between runs";
 
 	if (session->reason[0]) {
 		return;
@@ -140,14 +143,15 @@ static void explain_end(struct brig_session *session, const struct brig_result *
 	if (!result) {
 		snprintf(session->reason, sizeof(session->reason), "its cell failed: %.150s",
 			 session->error.message);
-	} else if (session->state == BRIG_SESSION_OPENING) {
+	} else if (session->state == SESSION_OPENING) {
 		snprintf(session->reason, sizeof(session->reason),
 			 "its interpreter did not start: %s (%s)", brig_status_name(result->status),
 			 result->cause);
 	} else if (result->limit_name[0] || result->status == BRIG_DENIED) {
 		snprintf(session->reason, sizeof(session->reason), "it was ended%s: %s (%s)%s",
 			 when, brig_status_name(result->status), result->cause,
-			 session->interrupted ? ", and could not be interrupted" : "");
+			 session->state == SESSION_INTERRUPTED ? ", and could not be interrupted"
+							       : "");
 	} else if (result->signal) {
 		snprintf(session->reason, sizeof(session->reason),
 			 "its interpreter was ended%s by signal %d", when, result->signal);
@@ -173,7 +177,7 @@ static void finish_session(struct brig_session *session, int r)
 	const struct itimerspec at_once = { .it_value = { .tv_nsec = 1 } };
 
 	explain_end(session, result);
-	session->state = BRIG_SESSION_GONE;
+	session_enter(session, SESSION_GONE);
 	drop_channel(session);
 	session_cell_detach(session);
 	timerfd_settime(session->timer, 0, &at_once, NULL);
@@ -191,7 +195,8 @@ static void take_ready(struct brig_session *session)
 	close_fd(&session->inside);
 	close_fd(&run->value);
 	close_fd(&session->prepared.spec.devices);
-	if (session->channel.driver > 0) {
+	/* With a provider that interrupts, the peer of the channel is brig itself. */
+	if (session->channel.driver > 0 && !run->provider->interrupt) {
 		session->driver = sys_pidfd_open(session->channel.driver, 0);
 	}
 	int r = session_cell_attach(session);
@@ -199,7 +204,7 @@ static void take_ready(struct brig_session *session)
 		brig_session_end(session, "its cell cannot be watched");
 		return;
 	}
-	session->state = BRIG_SESSION_IDLE;
+	session_enter(session, SESSION_IDLE);
 	run_count_idle(run);
 	run_rest(run);
 	session_arm(session, SESSION_CHECK_NS);
@@ -221,6 +226,12 @@ void session_pump(struct brig_session *session)
 	}
 }
 
+/* The channel lets no other answer through; this is for a peer that finds a way. */
+static bool is_due(const struct brig_session *session, const struct channel_answer *answer)
+{
+	return answer->done ? session_has_run(session) : session->state == SESSION_OPENING;
+}
+
 static void receive_answer(struct brig_session *session)
 {
 	struct channel_answer answer;
@@ -235,6 +246,9 @@ static void receive_answer(struct brig_session *session)
 		return;
 	}
 	int r = channel_receive(&session->channel, &answer);
+	if (r == 1 && !is_due(session, &answer)) {
+		r = -EPROTO;
+	}
 	if (r == 1 && !answer.done) {
 		take_ready(session);
 	} else if (r == 1) {
@@ -248,7 +262,7 @@ static void receive_answer(struct brig_session *session)
 		if (r != -EPIPE) {
 			brig_session_end(session,
 					 "its code broke into the interpreter's own channel");
-		} else if (session->state == BRIG_SESSION_IDLE) {
+		} else if (session->state == SESSION_IDLE) {
 			session_arm(session, SESSION_GRACE_NS);
 		}
 		return;
@@ -265,14 +279,14 @@ static void check_cell(struct brig_session *session)
 		return;
 	}
 	session->check_ns = run->alarm_ns = 0;
-	if (session->channel.fd < 0 && session->state == BRIG_SESSION_IDLE) {
+	if (session->channel.fd < 0 && session->state == SESSION_IDLE) {
 		brig_session_end(session, "its code closed the interpreter's own channel");
 		return;
 	}
-	if (session->state == BRIG_SESSION_BUSY && session->interrupted != ENDING_NONE) {
+	if (session->state == SESSION_INTERRUPTED) {
 		session_signal(session); /* the first one may have been missed */
 	}
-	if (session->state != BRIG_SESSION_IDLE || run->state >= RUN_ENDING) {
+	if (session->state != SESSION_IDLE || run->state >= RUN_ENDING) {
 		return;
 	}
 	if (session->current && session->current->inputs) {
@@ -286,28 +300,28 @@ static void check_cell(struct brig_session *session)
 /* Events of the driver, the clock and the files. False: the files of a run are collected. */
 static bool step_runs(struct brig_session *session)
 {
-	if (session->collecting) {
+	if (session->state == SESSION_COLLECTING) {
 		session_collect(session);
 		return false;
 	}
 	receive_answer(session);
-	if (session->collecting) {
-		return false; /* other events would count for the run that has ended */
+	if (session->state != SESSION_COLLECTING) {
+		check_cell(session);
 	}
-	check_cell(session);
-	return true;
+	/* Else other events would count for the run that has ended. */
+	return session->state != SESSION_COLLECTING;
 }
 
 int brig_session_step(struct brig_session *session)
 {
 	struct run_section section;
 
-	if (session->state == BRIG_SESSION_GONE) {
+	if (session->state == SESSION_GONE) {
 		return 1;
 	}
-	run_enter(session->phase.run, &section);
+	run_section_enter(session->phase.run, &section);
 	bool whole = step_runs(session);
-	run_leave(&section);
+	run_section_leave(&section);
 	if (!whole) {
 		return 0;
 	}
@@ -315,26 +329,29 @@ int brig_session_step(struct brig_session *session)
 	if (r != 0) {
 		finish_session(session, r);
 	}
-	return session->state == BRIG_SESSION_GONE;
+	return session->state == SESSION_GONE;
 }
 
 int brig_session_interrupt(struct brig_session *session)
 {
-	if (session->current && session->state != BRIG_SESSION_BUSY) {
-		session->cancelled = true; /* its run has not begun, and will not begin */
+	if (session->state == SESSION_COLLECTING) {
+		return 0; /* it has ended */
+	}
+	if (session_has_run(session)) {
+		session_interrupt(session, ENDING_CANCELLED);
 		return 0;
 	}
-	if (session->state != BRIG_SESSION_BUSY) {
+	if (!session->current) {
 		return -ESRCH;
 	}
-	session_interrupt(session, ENDING_CANCELLED);
+	session->current->cancelled = true; /* it has not begun, and will not begin */
 	return 0;
 }
 
 uint64_t session_idle_cpu_ns(const struct brig_session *session)
 {
 	const struct run *run = session->phase.run;
-	bool idle = run && session->state == BRIG_SESSION_IDLE;
+	bool idle = run && session->state == SESSION_IDLE;
 
 	return session->lost_cpu_ns + (run ? run->idle_cpu_ns : 0) + (idle ? run->facts.cpu_ns : 0);
 }
@@ -344,12 +361,7 @@ int brig_session_fd(const struct brig_session *session)
 	return session->epoll;
 }
 
-enum brig_session_state brig_session_state(const struct brig_session *session)
-{
-	return session->state;
-}
-
 const char *brig_session_reason(const struct brig_session *session)
 {
-	return session->state == BRIG_SESSION_GONE ? session->reason : "";
+	return session->state == SESSION_GONE ? session->reason : "";
 }

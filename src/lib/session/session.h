@@ -31,14 +31,25 @@
 
 struct session_run;
 
+enum session_state {
+	SESSION_OPENING, /* the driver has not reported that it is ready */
+	SESSION_IDLE,
+	SESSION_BUSY,        /* the driver has a run */
+	SESSION_INTERRUPTED, /* the same, and was asked to interrupt it */
+	SESSION_COLLECTING,  /* a run has ended, and its files are being collected */
+	SESSION_GONE,
+	SESSION_STATES,
+};
+
 struct brig_session {
 	struct brig_context *context; /* borrowed */
+	char id[27];                  /* of a cell that is made for it */
 	unsigned uses;                /* its handle, and that of a run */
-	enum brig_session_state state;
-	char reason[200];        /* why it has ended, or is ending */
-	struct brig_error error; /* when it could not be opened */
-	int epoll, timer;        /* owned; also used for its cell, once that is ready */
-	uint64_t check_ns;       /* when the cell is checked next; 0: never */
+	enum session_state state;     /* changed by session_enter() */
+	char reason[200];             /* why it has ended, or is ending */
+	struct brig_error error;      /* when it could not be opened */
+	int epoll, timer;             /* owned; also used for its cell, once that is ready */
+	uint64_t check_ns;            /* when the cell is checked next; 0: never */
 
 	struct prepared prepared;
 	struct phase phase;
@@ -54,28 +65,40 @@ struct brig_session {
 	struct brig_limits most;     /* the maximum of that request's caller */
 	struct brig_limits limits;   /* of the latest run; the spec has the limits that apply now */
 	struct session_run *current; /* borrowed: running, or waiting for the driver; NULL: none */
-	enum ending interrupted;     /* why the run was interrupted */
-	bool cancelled;              /* before the run has begun */
+	enum ending interrupted;     /* why the run was interrupted; NONE: it was not */
 	uint64_t lost_cpu_ns;        /* of runs whose handle was freed before their end */
-	bool collecting;             /* a run has ended, and its files are being collected */
-	/* The driver's answer for that run; the value is in the channel. */
+	/* COLLECTING: the driver's answer for that run; the value is in the channel. */
 	struct channel_answer answer;
 };
 
 /* One run: the object behind its handle. */
 struct session_run {
 	struct brig_session *session; /* used */
-	struct brig_request request;  /* valid until it is sent */
+	struct brig_request request;  /* valid until it is sent; its id for as long as the run */
 	struct buf code, input;
 	struct strlist args, globs;
 	struct session_inputs *inputs; /* owned: not written yet; NULL: all are written */
 	bool paused;                   /* paused before it began */
+	bool cancelled;                /* the same: it will not begin */
 	struct brig_error error;       /* why it could not begin */
 	struct brig_limits limits;
 	struct brig_result *result; /* owned: set when it has ended */
 	int ended;                  /* owned: an eventfd, readable when it has ended */
 	int end;                    /* 1: ended; -errno: failed; 0: not yet */
 };
+
+/* The only way to change its state: session_state.c has the allowed changes. */
+void session_enter(struct brig_session *session, enum session_state state);
+/* Does the driver have a run that can be interrupted? */
+static inline bool session_has_run(const struct brig_session *session)
+{
+	return session->state == SESSION_BUSY || session->state == SESSION_INTERRUPTED;
+}
+/* The same, or its files are being collected. */
+static inline bool session_is_busy(const struct brig_session *session)
+{
+	return session_has_run(session) || session->state == SESSION_COLLECTING;
+}
 
 /* The handle's side of a run; struct brig_run wraps it. session_run_start.c, session_run.c */
 int session_run_start(struct brig_session *session, const struct brig_request *request,

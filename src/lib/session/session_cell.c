@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "lib/session/session.h"
-#include "native/native.h"
 
 static int watch_cell(struct brig_session *session, struct brig_error *err)
 {
@@ -23,7 +22,7 @@ static int watch_cell(struct brig_session *session, struct brig_error *err)
 
 static struct phase_options options_of(const struct brig_session *session)
 {
-	return (struct phase_options){ .keep_output = false, .session = &session->link };
+	return (struct phase_options){ .id = session->id, .session = &session->link };
 }
 
 /* `ready`: the channel of a cell made ahead, which has the other end already; -1: makes one. */
@@ -48,10 +47,10 @@ static int start_cold(struct brig_session *session, struct brig_error *err)
 	struct phase_options options = options_of(session);
 	int r = open_channel(session, -1, err);
 
-	if (r == 0) {
-		r = phase_start(&session->phase, session->context, &session->prepared, &options,
-				err);
+	if (r < 0) {
+		return r;
 	}
+	r = phase_start(&session->phase, session->context, &session->prepared, &options, err);
 	return r < 0 ? r : watch_cell(session, err);
 }
 
@@ -75,7 +74,8 @@ static struct warm_pool *find_pool(struct brig_session *session, const struct br
 	like.code = "0"; /* pools are found by a request with code */
 	like.code_size = 1;
 	struct warm_pool *pool = warm_pool_for(warm, &like, &unused);
-	if (!pool || !pool->base.spec.cloned || !pool->base.runtime->session_driver[0]) {
+	if (!pool || pool->base.spec.kind != CELL_CLONED ||
+	    !pool->base.runtime->session_driver[0]) {
 		return NULL;
 	}
 	if (!warm_pool_ready(pool)) {
@@ -118,10 +118,27 @@ static int start_cold_instead(struct brig_session *session, struct brig_error *e
 	return r < 0 ? r : start_cold(session, err);
 }
 
+static int assign_cell(struct brig_session *session)
+{
+	struct phase_options options = options_of(session);
+	struct run *run = session->phase.run;
+	struct brig_error unused = { 0 };
+	int r = open_channel(session, run->provider->take_channel(run), &unused);
+
+	if (r < 0) {
+		return r;
+	}
+	r = watch_cell(session, &unused);
+	if (r < 0) {
+		return r;
+	}
+	return phase_assign(&session->phase, session->context, &session->prepared, &options, run,
+			    &unused);
+}
+
 static int start_warm(struct brig_session *session, struct warm_pool *pool,
 		      const struct brig_request *request, struct brig_error *err)
 {
-	struct brig_error unused = { 0 };
 	int r = prepare_session_request(&pool->base, request, &session->prepared, err);
 
 	if (r < 0) {
@@ -132,16 +149,7 @@ static int start_warm(struct brig_session *session, struct warm_pool *pool,
 	session->pool = pool;
 	session->cell = warm_pool_take(pool);
 	session->phase.run = TAKE_PTR(session->cell->run);
-	struct phase_options options = options_of(session);
-	r = open_channel(session, native_take_channel(session->phase.run), &unused);
-	if (r == 0) {
-		r = watch_cell(session, &unused);
-	}
-	if (r == 0) {
-		r = phase_assign(&session->phase, session->context, &session->prepared, &options,
-				 session->phase.run, &unused);
-	}
-	return r < 0 ? start_cold_instead(session, err) : 0;
+	return assign_cell(session) < 0 ? start_cold_instead(session, err) : 0;
 }
 
 int session_cell_start(struct brig_session *session, const struct brig_request *request,
@@ -162,10 +170,10 @@ int session_cell_start(struct brig_session *session, const struct brig_request *
 
 int session_cell_step(struct brig_session *session)
 {
-	bool opening = session->state == BRIG_SESSION_OPENING;
+	bool opening = session->state == SESSION_OPENING;
 	int r = phase_step(&session->phase, &session->error);
 
-	if (r != 0 && r != PHASE_RESTARTED && opening && session->phase.warm &&
+	if (r != 0 && r != PHASE_RESTARTED && opening && phase_is_warm(&session->phase) &&
 	    session->phase.run->facts.ending == ENDING_NONE) {
 		r = start_cold_instead(session, &session->error);
 		return r;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/files/fdpass.h"
 #include "run/run.h"
 
 #define HEAD_BYTES 64 /* the longest first line of an answer, with its end */
@@ -18,20 +19,21 @@ int channel_adopt(struct channel *channel, int fd)
 {
 	int on = 1;
 
-	*channel = (struct channel){ .fd = fd, .due = true };
+	*channel = (struct channel){ .fd = fd };
 	/* Only our end is non-blocking: the driver's end is a plain blocking file. */
 	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0) {
 		return -errno;
 	}
-	return 0;
+	int r = fdpass_refuse(fd);
+	return r < 0 ? r : 0;
 }
 
 int channel_make(struct channel *channel, int *inside)
 {
 	int ends[2];
 
-	*channel = (struct channel){ .fd = -1, .due = true };
+	*channel = (struct channel){ .fd = -1 };
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
 		return -errno;
 	}
@@ -64,7 +66,7 @@ int channel_send_run(struct channel *channel, const struct brig_request *request
 	for (const char *const *arg = request->args; arg && *arg; arg++) {
 		buf_add(&channel->out, *arg, strlen(*arg) + 1);
 	}
-	channel->due = true;
+	channel_enter(channel, CHANNEL_AWAITING);
 	return channel->out.failed ? -ENOMEM : 0;
 }
 
@@ -105,13 +107,13 @@ static ssize_t receive_first(struct channel *channel, char *data, size_t size)
 	return n;
 }
 
-/* Descriptors that are sent along are dropped by the kernel: there is no space for them. */
+/* Before Linux 6.16 descriptors may come along. There is no space for them: they are dropped. */
 static int receive(struct channel *channel, size_t most)
 {
 	char chunk[4096];
 	size_t size = most < sizeof(chunk) ? most : sizeof(chunk);
-	ssize_t n = channel->ready ? recv(channel->fd, chunk, size, 0)
-				   : receive_first(channel, chunk, size);
+	ssize_t n = channel->state == CHANNEL_OPENING ? receive_first(channel, chunk, size)
+						      : recv(channel->fd, chunk, size, 0);
 
 	if (n < 0) {
 		return errno == EAGAIN || errno == EINTR ? 0 : -EPIPE;
@@ -154,7 +156,7 @@ static int read_answer(struct channel *channel, struct channel_answer *ret)
 	const char *at = channel->in.data;
 	uint64_t serial, status, size;
 
-	if (!channel->ready) {
+	if (channel->state == CHANNEL_OPENING) {
 		if (channel->in.size != sizeof(ready) - 1 ||
 		    memcmp(at, ready, sizeof(ready) - 1) != 0) {
 			return -EPROTO;
@@ -193,11 +195,12 @@ void channel_forget(struct channel *channel)
 {
 	int off = 0;
 
-	if (!channel->ready) {
+	if (channel->state == CHANNEL_OPENING) {
 		setsockopt(channel->fd, SOL_SOCKET, SO_PASSCRED, &off, sizeof(off));
 	}
-	channel->ready = true;
-	channel->due = false;
+	if (channel->state != CHANNEL_IDLE) {
+		channel_enter(channel, CHANNEL_IDLE);
+	}
 	buf_done(&channel->in);
 }
 
@@ -209,7 +212,7 @@ int channel_receive(struct channel *channel, struct channel_answer *ret)
 		if (r <= 0) {
 			return r;
 		}
-		if (!channel->due) {
+		if (channel->state == CHANNEL_IDLE) {
 			return -EPROTO;
 		}
 		const char *end = memchr(channel->in.data, '\n', channel->in.size);

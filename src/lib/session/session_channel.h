@@ -24,16 +24,22 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
+
+enum channel_state {
+	CHANNEL_OPENING,  /* "ready" is expected */
+	CHANNEL_IDLE,     /* nothing is */
+	CHANNEL_AWAITING, /* the answer for a run is */
+	CHANNEL_STATES,
+};
 
 struct channel {
-	int fd;         /* owned: ours, non-blocking; -1: closed */
-	struct buf out; /* not yet written: from `at` on */
+	enum channel_state state; /* changed by channel_enter() */
+	int fd;                   /* owned: ours, non-blocking; -1: closed */
+	struct buf out;           /* not yet written: from `at` on */
 	size_t at;
 	struct buf in;   /* the answer, as far as it was received */
 	uint64_t serial; /* of the latest run */
-	bool due;        /* an answer is expected */
-	bool ready;      /* the driver has sent "ready" */
 	bool guarded;    /* the driver checks code before it runs it */
 	pid_t driver;    /* in our pid namespace, from the kernel; 0: not known */
 };
@@ -51,7 +57,9 @@ int channel_make(struct channel *channel, int *inside);
 /* The same with an existing end, which it takes over, also on failure. */
 int channel_adopt(struct channel *channel, int fd);
 void channel_done(struct channel *channel);
-/* Queues one run; channel_pump() writes it. 0 or -ENOMEM. */
+/* The only way to change its state. */
+void channel_enter(struct channel *channel, enum channel_state state);
+/* Queues one run, while none is under way; channel_pump() writes it. 0 or -ENOMEM. */
 int channel_send_run(struct channel *channel, const struct brig_request *request);
 /* Writes as much as possible. 0, or -errno: the driver's end is closed. */
 int channel_pump(struct channel *channel);

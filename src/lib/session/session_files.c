@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/files/path.h"
+#include "base/files/write_all.h"
 #include "base/id.h"
-#include "base/path.h"
-#include "base/write_all.h"
 #include "kernel/sys.h"
 #include "lib/session/session.h"
 #include "lib/session/session_files.h"
@@ -67,7 +67,7 @@ int session_file_check_name(const char *path, struct brig_error *err)
 
 int session_file_check(const struct brig_session *session, const char *path, struct brig_error *err)
 {
-	if (session->state == BRIG_SESSION_GONE || session->reason[0]) {
+	if (session->state == SESSION_GONE || session->reason[0]) {
 		return error_set(err, BRIG_E_INPUT, ESTALE, "the session is gone: %s",
 				 session->reason);
 	}
@@ -182,12 +182,12 @@ static int read_up_to(int fd, size_t room, char **ret, size_t *ret_size)
 int brig_session_get(struct brig_session *session, const char *path, size_t max, char **ret,
 		     size_t *ret_size, struct brig_error *error)
 {
-	_cleanup_(run_leave)
+	_cleanup_(run_section_leave)
 	struct run_section section;
 	_cleanup_close_ int fd = -1;
 	size_t room = 0;
 
-	run_enter(session->phase.run, &section);
+	run_section_enter(session->phase.run, &section);
 	int r = session_file_open(session, path, max, &fd, &room, error);
 
 	if (r < 0) {
@@ -240,9 +240,10 @@ static int begin_put(struct session_upload *upload)
 	char id[27];
 	int r = check_target(upload->dir, upload->name);
 
-	if (r == 0) {
-		r = id_make(id);
+	if (r < 0) {
+		return r;
 	}
+	r = id_make(id);
 	if (r < 0) {
 		return r;
 	}
@@ -333,10 +334,10 @@ void session_upload_done(struct session_upload *upload)
 int brig_session_put(struct brig_session *session, const char *path, const void *data, size_t size,
 		     bool executable, struct brig_error *error)
 {
-	_cleanup_(run_leave)
+	_cleanup_(run_section_leave)
 	struct run_section section;
 
-	run_enter(session->phase.run, &section);
+	run_section_enter(session->phase.run, &section);
 	_cleanup_(session_upload_done)
 	struct session_upload upload = { .fd = -1, .dir = -1 };
 	int r = session_upload_begin(session, path, size, executable, &upload, error);
@@ -357,9 +358,9 @@ int brig_session_delete(struct brig_session *session, const char *path, struct b
 	if (r < 0) {
 		return r;
 	}
-	_cleanup_(run_leave)
+	_cleanup_(run_section_leave)
 	struct run_section section;
-	run_enter(session->phase.run, &section);
+	run_section_enter(session->phase.run, &section);
 	_cleanup_(file_identity_give_back)
 	struct file_identity identity = { 0 };
 	file_identity_take(session_file_owner(session), &identity);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/block.h"
+#include "base/bytes/block.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "lib/session/session.h"

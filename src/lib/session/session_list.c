@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "kernel/walk.h"
 #include "lib/session/session.h"
 #include "lib/session/session_files.h"
-#include "run/files/walk.h"
 
 #define LIST_MAX       10000
 #define LIST_BYTES_MAX ((size_t)2 << 20) /* of their names */
@@ -140,11 +140,11 @@ void session_listing_free(struct session_listing *list)
 int brig_session_list(struct brig_session *session, struct brig_session_file **ret,
 		      size_t *ret_count, bool *truncated, struct brig_error *error)
 {
-	_cleanup_(run_leave)
+	_cleanup_(run_section_leave)
 	struct run_section section;
 	struct session_listing *list = NULL;
 
-	run_enter(session->phase.run, &section);
+	run_section_enter(session->phase.run, &section);
 	int r = session_listing_new(session, &list, error);
 	if (!list) {
 		return r;

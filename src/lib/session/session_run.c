@@ -28,6 +28,7 @@ static struct run_options options_of(const struct brig_session *session,
 	const struct brig_request *request = &run->request;
 
 	return (struct run_options){
+		.id = request->id,
 		.spec = &p->spec,
 		.groups = session->context->groups,
 		.watchdog = session->context->watchdog,
@@ -42,7 +43,6 @@ static struct run_options options_of(const struct brig_session *session,
 		.keep_output = !request->discard_output,
 		.on_output = request->on_output,
 		.user = request->user,
-		.warm = session->cell != NULL,
 		.session = &session->link,
 		.watch = p->watch,
 		.monitor = p->monitor.on ? &p->monitor : NULL,
@@ -54,17 +54,17 @@ static void end_run(struct brig_session *session, struct brig_result *result, in
 
 static void begin_run(struct brig_session *session, struct session_run *run)
 {
-	if (run->inputs && !session->cancelled) {
+	if (run->inputs && !run->cancelled) {
 		session_arm(session, 1); /* in the next step, so that other work comes first */
 		return;
 	}
 	session->limits = session->prepared.spec.limits = run->limits;
 	session->interrupted = ENDING_NONE;
-	session->state = BRIG_SESSION_BUSY;
+	session_enter(session, SESSION_BUSY);
 	session_arm(session, 0);
 	struct run_options options = options_of(session, run);
 	int r = run_resume(session->phase.run, &options);
-	if (r == 0 && session->cancelled) {
+	if (r == 0 && run->cancelled) {
 		session->phase.run->facts.ending = ENDING_CANCELLED;
 		finish(session, &(struct channel_answer){ .value = "" });
 		return;
@@ -88,17 +88,18 @@ void session_begin_run(struct brig_session *session)
 {
 	struct run_section section;
 
-	if (session->current && session->state == BRIG_SESSION_IDLE) {
-		run_enter(session->phase.run, &section);
+	/* In a cell that is ending no run begins: it ends with the cell. */
+	if (session->current && session->state == SESSION_IDLE &&
+	    session->phase.run->state < RUN_ENDING) {
+		run_section_enter(session->phase.run, &section);
 		begin_run(session, session->current);
-		run_leave(&section);
+		run_section_leave(&section);
 	}
 }
 
 /* The session stays as it was, except for the files that were already written. */
 static void fail_to_begin(struct brig_session *session, int r)
 {
-	session->cancelled = false;
 	session_arm(session, SESSION_CHECK_NS);
 	end_run(session, NULL, r);
 }
@@ -106,7 +107,7 @@ static void fail_to_begin(struct brig_session *session, int r)
 void session_put_inputs(struct brig_session *session)
 {
 	struct session_run *run = session->current;
-	int r = session->cancelled ? 1 : session_inputs_step(run->inputs, session, &run->error);
+	int r = run->cancelled ? 1 : session_inputs_step(run->inputs, session, &run->error);
 
 	if (r != 0) {
 		session_inputs_free(TAKE_PTR(run->inputs));
@@ -124,7 +125,12 @@ void session_put_inputs(struct brig_session *session)
 void session_signal(const struct brig_session *session)
 {
 	pid_t pid = session->channel.driver;
+	struct run *run = session->phase.run;
 
+	if (run->provider->interrupt) {
+		(void)run->provider->interrupt(run);
+		return;
+	}
 	if (session->driver < 0) {
 		return;
 	}
@@ -143,13 +149,11 @@ void session_interrupt(struct brig_session *session, enum ending why)
 	struct run *run = session->phase.run;
 	struct brig_limits *limits = &session->prepared.spec.limits;
 
-	if (session->collecting) {
-		return; /* it has ended */
-	}
 	session_signal(session);
-	if (session->interrupted != ENDING_NONE) {
+	if (session->state == SESSION_INTERRUPTED) {
 		return;
 	}
+	session_enter(session, SESSION_INTERRUPTED);
 	session->interrupted = why;
 	run->facts.ending = why;
 	/* From now on the grace period is the limit. */
@@ -164,13 +168,13 @@ enum ending session_due(void *user, enum ending why)
 	struct brig_session *session = user;
 	bool output = why == ENDING_STDOUT || why == ENDING_STDERR;
 
-	if (session->state != BRIG_SESSION_BUSY) {
+	if (!session_has_run(session)) {
 		return output ? ENDING_NONE : why;
 	}
 	if (why != ENDING_WALL && why != ENDING_CPU && !output) {
 		return why;
 	}
-	if (session->interrupted == ENDING_NONE) {
+	if (session->state == SESSION_BUSY) {
 		session_interrupt(session, why);
 		return ENDING_NONE;
 	}
@@ -198,6 +202,8 @@ static void end_run(struct brig_session *session, struct brig_result *result, in
 		return;
 	}
 	if (result) {
+		/* The cell may have ended before the run began: with an id of its own. */
+		memcpy(result->id, run->request.id, sizeof(result->id));
 		remedy_limit(&(struct remedy_for){ .policy = session->prepared.policy,
 						   .most = run->request.limits_most },
 			     result);
@@ -227,14 +233,13 @@ static void take_answer(const struct brig_session *session, const struct channel
 /* The result is complete, or there is none: the driver is free for the next run. */
 static void finish_round(struct brig_session *session, struct brig_result *result, int r)
 {
-	session->collecting = false;
-	session->state = BRIG_SESSION_IDLE;
+	session_enter(session, SESSION_IDLE);
 	session->interrupted = ENDING_NONE;
-	session->cancelled = false;
 	if (result) {
 		take_answer(session, &session->answer, result);
 	}
 	channel_forget(&session->channel);
+	run_round_forget(session->phase.run);
 	if (r == 0) {
 		r = run_rest(session->phase.run);
 	}
@@ -264,7 +269,7 @@ static void finish(struct brig_session *session, const struct channel_answer *an
 		finish_round(session, NULL, r);
 		return;
 	}
-	session->collecting = true;
+	session_enter(session, SESSION_COLLECTING);
 	session_collect(session);
 }
 
@@ -300,10 +305,10 @@ void session_run_cancel(struct session_run *run)
 	if (run->end || session->current != run) {
 		return;
 	}
-	if (session->state == BRIG_SESSION_BUSY) {
+	if (session_has_run(session)) {
 		session_interrupt(session, ENDING_CANCELLED);
-	} else {
-		session->cancelled = true; /* as soon as there is something to interrupt */
+	} else if (session->state != SESSION_COLLECTING) {
+		run->cancelled = true; /* as soon as there is something to interrupt */
 	}
 }
 
@@ -312,27 +317,26 @@ void session_run_pause(struct session_run *run, bool paused)
 	struct brig_session *session = run->session;
 
 	run->paused = paused;
-	if (session->current == run && session->state == BRIG_SESSION_BUSY) {
+	if (session->current == run && session_is_busy(session)) {
 		run_pause(session->phase.run, paused);
 	}
 }
 
-/* The handle is freed: the output has no receiver any more. */
+/* The handle is freed, and so is everything that it has lent to the cell. */
 static void abandon(struct session_run *run)
 {
 	struct brig_session *session = run->session;
 	struct run *cell = session->phase.run;
 
-	if (session->state == BRIG_SESSION_BUSY) {
-		for (int i = 0; i < 2; i++) {
-			cell->out[i].on_output = NULL;
-			cell->out[i].keep = false;
-		}
+	if (session_is_busy(session)) {
+		run_round_forget(cell);
+		cell->out[0].keep = cell->out[1].keep = false;
 		run_pause(cell, false);
+	}
+	if (session_has_run(session)) {
 		session_interrupt(session, ENDING_CANCELLED);
 	}
 	session->current = NULL;
-	session->cancelled = false;
 }
 
 void session_run_free(struct session_run *run)
@@ -346,9 +350,9 @@ void session_run_free(struct session_run *run)
 		if (run->session->current == run) {
 			abandon(run);
 		}
-		run_enter(run->session->phase.run, &section);
+		run_section_enter(run->session->phase.run, &section);
 		session_inputs_free(TAKE_PTR(run->inputs));
-		run_leave(&section);
+		run_section_leave(&section);
 		session_unuse(run->session);
 	}
 	session_inputs_free(run->inputs);

@@ -7,7 +7,19 @@
 
 #include "base/blank.h"
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "lib/session/session.h"
+
+/* Does the request set a limit that the cell has from its beginning? */
+static bool sets_cell(const struct brig_limits *limits)
+{
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
+		if (limit_table[i].scope != LIMIT_OF_RUN && limit_value(limits, &limit_table[i])) {
+			return true;
+		}
+	}
+	return false;
+}
 
 static int check_request(const struct brig_request *request, struct brig_error *err)
 {
@@ -32,9 +44,7 @@ static int check_request(const struct brig_request *request, struct brig_error *
 			"the input of a run in a session must be sent at once, and have at "
 			"most 32 MiB");
 	}
-	if (limits->memory_bytes || limits->processes || limits->disk_bytes ||
-	    limits->disk_inodes || limits->cpu_millicores || limits->open_files ||
-	    limits->file_bytes || limits->net_bytes) {
+	if (sets_cell(limits)) {
 		int r = error_set(err, BRIG_E_INPUT, EINVAL,
 				  "a session's memory, processes, disk and files cannot be "
 				  "limited anew for a run");
@@ -69,7 +79,10 @@ static int find_limits(const struct brig_session *session, const struct brig_req
 	int r = policy_limits_within(session->prepared.policy, &session->asked, &session->most,
 				     &usual, err);
 
-	for (size_t i = 0; r == 0 && i < LIMITS_COUNT; i++) {
+	if (r < 0) {
+		return r;
+	}
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		uint64_t value = *limit_of(&own, &limit_table[i]);
 		uint64_t bound = *limit_of(&most, &limit_table[i]);
 		uint64_t unasked = *limit_of(&usual, &limit_table[i]);
@@ -78,7 +91,36 @@ static int find_limits(const struct brig_session *session, const struct brig_req
 		unasked = bound && bound < unasked ? bound : unasked;
 		*limit_of(&want, &limit_table[i]) = value ? value : unasked;
 	}
-	return r < 0 ? r : policy_limits(session->prepared.policy, &want, ret, err);
+	return policy_limits(session->prepared.policy, &want, ret, err);
+}
+
+static int check_provider(const struct brig_session *session, const struct brig_request *request,
+			  struct brig_error *err)
+{
+	const char *provider = session->prepared.spec.provider->name;
+
+	if (!request->provider || strcmp(request->provider, provider) == 0) {
+		return 0;
+	}
+	int r = error_set(err, BRIG_E_INPUT, EINVAL,
+			  "the session was opened with provider %s, and keeps it", provider);
+	error_remedy(err, "choose the provider when the session is opened");
+	return r;
+}
+
+static int check_venv(const struct brig_session *session, const struct brig_request *request,
+		      struct brig_error *err)
+{
+	const struct venv *venv = session->prepared.venv;
+
+	if (!request->venv || (venv && strcmp(request->venv, venv->asked) == 0)) {
+		return 0;
+	}
+	int r = error_set(err, BRIG_E_INPUT, EINVAL,
+			  "the session was opened with %s virtualenv, and keeps it",
+			  venv ? "another" : "no");
+	error_remedy(err, "choose the virtualenv when the session is opened");
+	return r;
 }
 
 /* Earlier runs may have changed the interpreter: a tighter guard would have no effect. */
@@ -98,13 +140,13 @@ static int check_guard(const struct brig_session *session, const struct brig_req
 
 static int check_state(const struct brig_session *session, struct brig_error *err)
 {
-	if (session->state == BRIG_SESSION_GONE || session->reason[0]) {
+	if (session->state == SESSION_GONE || session->reason[0]) {
 		int r = error_set(err, BRIG_E_INPUT, ESTALE, "the session is gone: %s",
 				  session->reason);
 		error_remedy(err, "open another one; files and variables are lost");
 		return r;
 	}
-	if (session->current || session->state == BRIG_SESSION_BUSY) {
+	if (session->current || session_is_busy(session)) {
 		int r = error_set(err, BRIG_E_INPUT, EBUSY, "a run is under way in the session");
 		error_remedy(err, "wait for its end, or interrupt it");
 		return r;
@@ -136,6 +178,42 @@ static int keep(struct session_run *run, const struct brig_request *request, str
 		       : 0;
 }
 
+/* Checks the request, and copies it. */
+static int fill_run(struct session_run *run, struct brig_session *session,
+		    const struct brig_request *request, struct brig_error *err)
+{
+	run->ended = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (run->ended < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot watch a run");
+	}
+	int r = check_state(session, err);
+	if (r < 0) {
+		return r;
+	}
+	r = check_request(request, err);
+	if (r < 0) {
+		return r;
+	}
+	r = check_provider(session, request, err);
+	if (r < 0) {
+		return r;
+	}
+	r = check_venv(session, request, err);
+	if (r < 0) {
+		return r;
+	}
+	r = check_guard(session, request, err);
+	if (r < 0) {
+		return r;
+	}
+	r = find_limits(session, request, &run->limits, err);
+	if (r < 0) {
+		return r;
+	}
+	r = session_inputs_new(session, request, &run->inputs, err);
+	return r < 0 ? r : keep(run, request, err);
+}
+
 int session_run_start(struct brig_session *session, const struct brig_request *request,
 		      struct session_run **ret, struct brig_error *err)
 {
@@ -144,24 +222,7 @@ int session_run_start(struct brig_session *session, const struct brig_request *r
 	if (!run) {
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a run");
 	}
-	run->ended = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	int r = run->ended < 0 ? error_errno(err, BRIG_E_SYSTEM, errno, "cannot watch a run")
-			       : check_state(session, err);
-	if (r == 0) {
-		r = check_request(request, err);
-	}
-	if (r == 0) {
-		r = check_guard(session, request, err);
-	}
-	if (r == 0) {
-		r = find_limits(session, request, &run->limits, err);
-	}
-	if (r == 0) {
-		r = session_inputs_new(session, request, &run->inputs, err);
-	}
-	if (r == 0) {
-		r = keep(run, request, err);
-	}
+	int r = fill_run(run, session, request, err);
 	if (r < 0) {
 		session_run_free(run);
 		return r;

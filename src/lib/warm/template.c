@@ -14,17 +14,31 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/embedded.h"
-#include "base/memfile.h"
+#include "base/files/memfile.h"
+#include "base/invariant.h"
 #include "kernel/sys.h"
 #include "lib/warm/template_image.h"
 #include "native/keeper/keeper.h"
 #include "native/messages/wire.h"
 #include "native/native.h"
 #include "native/plan/plan_pack.h"
+
+static const uint32_t template_edges[TEMPLATE_STATES] = {
+	[TEMPLATE_WARMING] = STATE_BIT(TEMPLATE_READY) | STATE_BIT(TEMPLATE_BROKEN),
+	[TEMPLATE_READY] = STATE_BIT(TEMPLATE_BROKEN),
+	/* It can be found broken once more before its pool ends it. */
+	[TEMPLATE_BROKEN] = STATE_BIT(TEMPLATE_BROKEN),
+};
+
+static void template_enter(struct template *template, enum template_state state)
+{
+	invariant(state_allows(template_edges, template->state, state));
+	template->state = state;
+}
 
 /* The drivers that a clone can become: one stays in a session, the other runs a program. */
 #define SESSION "drivers/session.py"
@@ -134,13 +148,12 @@ static int start(const struct prepared *base, int fds[KEEPER_FDS], int outside, 
 		 int *pidfd)
 {
 	const struct strlist *preload = &base->runtime->preload;
-	const char **argv = calloc(preload->count + 5, sizeof(*argv));
-	const char **envp = template_env(&base->env);
+	_cleanup_free_ const char **argv = calloc(preload->count + 5, sizeof(*argv));
+	_cleanup_free_ const char **envp = template_env(&base->env);
 	size_t argc = 0;
 
 	if (!argv || !envp) {
-		free(argv);
-		free(envp);
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
 		return -ENOMEM;
 	}
 	argv[argc++] = base->runtime->program;
@@ -164,57 +177,67 @@ static int start(const struct prepared *base, int fds[KEEPER_FDS], int outside, 
 	};
 	memcpy(keeper.fds, fds, sizeof(keeper.fds));
 	int pid = keeper_start(&keeper, pidfd);
-	int r = pid < 0 ? pid : 0;
-	if (r == 0 && !keeper.ranged) {
-		r = keeper_map(pid, base->spec.caller_uid, base->spec.caller_gid);
+	if (pid < 0) {
+		return pid;
 	}
-	free(argv);
-	free(envp);
-	return r;
+	return keeper.ranged ? 0 : keeper_map(pid, base->spec.caller_uid, base->spec.caller_gid);
 }
 
-int template_start(const struct prepared *base, struct template **ret, struct brig_error *err)
+static int launch(struct template *template, const struct prepared *base, int socket,
+		  struct brig_error *err)
 {
-	struct template *template = calloc(1, sizeof(*template));
-	int ends[2] = { -1, -1 };
-	int r = template ? 0 : -ENOMEM;
-
-	if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
-		r = -errno;
-	}
-	if (r < 0) {
-		free(template);
-		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot make a template");
-	}
-	*template = (struct template){ .keeper = -1, .socket = ends[0] };
-	template->born_ns = clock_now_ns();
-	_cleanup_close_ int socket = ends[1];
 	_cleanup_close_ int plan = pack(&base->spec, err);
 	_cleanup_close_ int image = memfile_make("brig", template_image, template_image_size);
 	_cleanup_close_ int text = driver_file();
 	_cleanup_close_ int program = open_program(base->runtime->real_program);
-	r = program < 0 ? program : 0;
 	int fds[KEEPER_FDS] = {
 		[FD_SOCKET] = socket, [FD_IMAGE] = image, [FD_PLAN] = plan, [FD_DRIVER] = text
 	};
-	for (int i = 0; i < KEEPER_FDS && r == 0; i++) {
-		r = fds[i] < 0 ? fds[i] : 0;
+	struct wire_record release = { .kind = WIRE_RELEASE };
+
+	if (program < 0) {
+		return program;
 	}
-	if (r == 0) {
-		r = start(base, fds, template->socket, program, &template->keeper);
-	}
-	if (r == 0) {
-		struct wire_record release = { .kind = WIRE_RELEASE };
-		r = wire_send(template->socket, &release, NULL, 0);
-	}
-	if (r < 0) {
-		int keeper = template_end(template);
-		if (keeper >= 0) {
-			sys_pidfd_send_signal(keeper, SIGKILL);
-			if (!template_gone(keeper, 1000)) {
-				close(keeper);
-			}
+	for (int i = 0; i < KEEPER_FDS; i++) {
+		if (fds[i] < 0) {
+			return fds[i];
 		}
+	}
+	int r = start(base, fds, template->socket, program, &template->keeper);
+	return r < 0 ? r : wire_send(template->socket, &release, NULL, 0);
+}
+
+static void give_up(struct template *template)
+{
+	int keeper = template_end(template);
+
+	if (keeper < 0) {
+		return;
+	}
+	sys_pidfd_send_signal(keeper, SIGKILL);
+	if (!template_gone(keeper, 1000)) {
+		close(keeper);
+	}
+}
+
+int template_start(const struct prepared *base, struct template **ret, struct brig_error *err)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot make a template");
+	}
+	_cleanup_close_ int ours = ends[0];
+	_cleanup_close_ int theirs = ends[1];
+	struct template *template = calloc(1, sizeof(*template));
+	if (!template) {
+		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "cannot make a template");
+	}
+	*template = (struct template){ .keeper = -1, .socket = TAKE_FD(ours) };
+	template->born_ns = clock_now_ns();
+	int r = launch(template, base, theirs, err);
+	if (r < 0) {
+		give_up(template);
 		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot start the template of %s",
 				   base->runtime->name);
 	}
@@ -226,7 +249,9 @@ int template_ask(struct template *template, struct run *run, int devices)
 {
 	template->clones++;
 	int r = native_ask_clone(run, template->socket, devices);
-	template->broken |= r < 0;
+	if (r < 0) {
+		template_enter(template, TEMPLATE_BROKEN);
+	}
 	return r;
 }
 
@@ -240,13 +265,14 @@ int template_receive(struct template *template, pid_t *ret_pid, int *ret_pidfd)
 	if (r == -EAGAIN) {
 		return 0;
 	}
-	if (r == 1 && record.kind == WIRE_WARM && count == 0 && !template->ready) {
+	if (r == 1 && record.kind == WIRE_WARM && count == 0 &&
+	    template->state == TEMPLATE_WARMING) {
 		/*
 		 * Programs have the pid 2 or 3 in every cell. Libraries that detect a fork by a
 		 * changed pid would not detect it if the template had the same pid.
 		 */
-		template->ready = true;
-		template->broken |= record.value == 2 || record.value == 3;
+		bool usable = record.value != 2 && record.value != 3;
+		template_enter(template, usable ? TEMPLATE_READY : TEMPLATE_BROKEN);
 		return 0;
 	}
 	if (r == 1 && record.kind == WIRE_CLONED && count == 1 && record.value > 0) {
@@ -257,7 +283,7 @@ int template_receive(struct template *template, pid_t *ret_pid, int *ret_pidfd)
 	for (int i = 0; i < WIRE_FDS_MAX; i++) {
 		close_fd(&fds[i]);
 	}
-	template->broken = true;
+	template_enter(template, TEMPLATE_BROKEN);
 	return r == 1 && record.kind == WIRE_CLONED && record.errnum > 0 ? -record.errnum : -EPIPE;
 }
 

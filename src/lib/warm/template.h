@@ -12,20 +12,27 @@
 #include "lib/prepare/prepare.h"
 #include "run/run.h"
 
+/* Its life: template.c is the only file that changes it. */
+enum template_state {
+	TEMPLATE_WARMING,
+	TEMPLATE_READY,  /* it has reported that it is warm */
+	TEMPLATE_BROKEN, /* it has ended, or sent an invalid record */
+	TEMPLATE_STATES,
+};
+
 struct template
 {
+	enum template_state state;
 	int keeper;    /* owned: pidfd; it must be waited for after template_end() */
 	int socket;    /* owned: to the interpreter */
-	bool ready;    /* it has reported that it is warm */
 	bool readable; /* the socket has a record, or was closed */
-	bool broken;   /* it has ended, or sent an invalid record */
 	unsigned clones;
 	uint64_t born_ns;
 };
 
 /* Can the runtime have a template? */
 bool template_possible(const struct prepared *base);
-/* Starts it; it then warms up by itself. base->spec.cloned must be set. */
+/* Starts it; it then warms up by itself. base->spec.kind must be CELL_CLONED. */
 int template_start(const struct prepared *base, struct template **ret, struct brig_error *err);
 /* Requests a clone with the run's descriptors. The answer arrives on the socket. */
 int template_ask(struct template *template, struct run *run, int devices);

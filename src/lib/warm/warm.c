@@ -139,8 +139,7 @@ static void fail(struct warm_pool *pool)
 		pool->failures = 0;
 		warm_pool_distrust(pool);
 		/* Next time without a template or driver: they may be the cause. */
-		pool->base.spec.cloned = pool->base.spec.prestarted = false;
-		pool->base.spec.held = true;
+		pool->base.spec.kind = CELL_HELD;
 	}
 }
 
@@ -179,7 +178,7 @@ static void step_template(struct warm_pool *pool)
 		pool->warm->pieces--;
 		answer(pool, pid, pidfd);
 	}
-	if (pool->template && (r < 0 || pool->template->broken)) {
+	if (pool->template && (r < 0 || pool->template->state == TEMPLATE_BROKEN)) {
 		warm_pool_distrust(pool);
 		fail(pool);
 	}
@@ -194,7 +193,8 @@ static void step_next(struct warm_pool *pool)
 		return;
 	}
 	pool->next->readable = false;
-	if (template_receive(pool->next, &pid, &pidfd) != 0 || pool->next->broken) {
+	if (template_receive(pool->next, &pid, &pidfd) != 0 ||
+	    pool->next->state == TEMPLATE_BROKEN) {
 		close_fd(&pidfd);
 		epoll_ctl(pool->warm->epoll, EPOLL_CTL_DEL, pool->next->socket, NULL);
 		warm_end_template(pool->warm, TAKE_PTR(pool->next));
@@ -287,15 +287,16 @@ void warm_rotate(struct warm_pool *pool, uint64_t now_ns)
 	if (!pool->template || now_ns < pool->rest_until_ns) {
 		return;
 	}
-	if (!pool->template->ready && now_ns - pool->template->born_ns > WARM_UP_NS) {
-		warm_pool_distrust(pool); /* an import that does not end */
+	if (pool->template->state != TEMPLATE_READY &&
+	    now_ns - pool->template->born_ns > WARM_UP_NS) {
+		warm_pool_distrust(pool); /* an import that does not end, or no answer any more */
 		fail(pool);
 		return;
 	}
-	if (!pool->next && pool->template->ready && wants_next(pool, now_ns)) {
+	if (!pool->next && pool->template->state == TEMPLATE_READY && wants_next(pool, now_ns)) {
 		start_template(pool, &pool->next);
 	}
-	bool next = pool->next && pool->next->ready;
+	bool next = pool->next && pool->next->state == TEMPLATE_READY;
 	if (pool->template && is_old(pool, now_ns)) {
 		warm_pool_drop(pool); /* its cells are as old */
 		if (next) {
@@ -311,14 +312,14 @@ void warm_rotate(struct warm_pool *pool, uint64_t now_ns)
 /* True: cells can be made now. */
 static bool have_template(struct warm_pool *pool)
 {
-	if (!pool->base.spec.cloned) {
+	if (pool->base.spec.kind != CELL_CLONED) {
 		return true;
 	}
 	if (!pool->template) {
 		start_template(pool, &pool->template);
 		return false;
 	}
-	return pool->template->ready && !is_used_up(pool);
+	return pool->template->state == TEMPLATE_READY && !is_used_up(pool);
 }
 
 static unsigned making(const struct warm_pool *pool)

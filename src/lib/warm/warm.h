@@ -32,15 +32,16 @@ struct warm_stamp {
 	uint64_t device, inode, size, changed_ns;
 };
 
-/* Policy, what it extends, runtime, the operator's ceiling. */
-#define WARM_STAMPS 4
+/* Policy, what it extends, runtime, the operator's ceiling, the virtualenv. */
+#define WARM_STAMPS 5
 
 struct warm_pool {
 	struct warm *warm; /* borrowed */
 	unsigned uses;     /* itself and runs that borrow from it */
 	bool retired;      /* makes no more cells; freed with its last use */
 	struct prepared base;
-	char *policy, *tenant; /* owned; as in the requests, may be NULL */
+	char *policy, *tenant, *venv; /* owned; as in the requests, may be NULL */
+	bool listed;                  /* brig_request.mounts_listed, for `venv` */
 	struct warm_stamp stamps[WARM_STAMPS];
 	struct template *template; /* owned; NULL: cells start their interpreter themselves */
 	struct template *next;     /* owned: warms up while the other is still in use */

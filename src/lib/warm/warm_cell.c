@@ -52,16 +52,38 @@ int warm_cell_launch(struct warm_cell *cell, pid_t pid, int pidfd, struct brig_e
 		native_cloned(cell->run, pid, pidfd);
 	}
 	int r = run_launch(cell->run, err);
-
-	/* Not earlier: its input is writable from the start, which would only cause wake-ups. */
-	if (r == 0 && epoll_ctl(cell->set, EPOLL_CTL_ADD, cell->run->epoll, &want) < 0) {
-		r = error_errno(err, BRIG_E_SYSTEM, errno, "cannot watch a waiting cell");
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	/* Not earlier: its input is writable from the start, which would only cause wake-ups. */
+	return epoll_ctl(cell->set, EPOLL_CTL_ADD, cell->run->epoll, &want) < 0
+		       ? error_errno(err, BRIG_E_SYSTEM, errno, "cannot watch a waiting cell")
+		       : 0;
+}
+
+static void warm_cell_freep(struct warm_cell **cell)
+{
+	warm_cell_free(*cell);
+}
+
+/* By the pool's template, which answers later, or here. */
+static int make(struct warm_pool *pool, struct warm_cell *cell, struct brig_error *err)
+{
+	if (!pool->template) {
+		return warm_cell_launch(cell, 0, -1, err);
+	}
+	int r = template_ask(pool->template, cell->run, cell->devices);
+	if (r < 0) {
+		error_errno(err, BRIG_E_SYSTEM, -r, "the template does not answer");
+		return r;
+	}
+	cell->asked = true;
+	return 0;
 }
 
 int warm_cell_new(struct warm_pool *pool, struct warm_cell **ret, struct brig_error *err)
 {
+	_cleanup_(warm_cell_freep)
 	struct warm_cell *cell = calloc(1, sizeof(*cell));
 
 	if (!cell) {
@@ -72,23 +94,18 @@ int warm_cell_new(struct warm_pool *pool, struct warm_cell **ret, struct brig_er
 	cell->spec = pool->base.spec;
 	cell->spec.devices = -1;
 	int r = identify(pool, cell, err);
-	if (r == 0) {
-		r = begin(pool, cell, err);
-	}
-	if (r == 0 && pool->template) {
-		r = template_ask(pool->template, cell->run, cell->devices);
-		cell->asked = r == 0;
-		if (r < 0) {
-			error_errno(err, BRIG_E_SYSTEM, -r, "the template does not answer");
-		}
-	} else if (r == 0) {
-		r = warm_cell_launch(cell, 0, -1, err);
-	}
 	if (r < 0) {
-		warm_cell_free(cell);
 		return r;
 	}
-	*ret = cell;
+	r = begin(pool, cell, err);
+	if (r < 0) {
+		return r;
+	}
+	r = make(pool, cell, err);
+	if (r < 0) {
+		return r;
+	}
+	*ret = TAKE_PTR(cell);
 	return 0;
 }
 

@@ -10,6 +10,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/limits.h"
+#include "lib/prepare/choice.h"
 #include "lib/warm/warm.h"
 
 #define PATH_BYTES 4096
@@ -48,6 +50,12 @@ static void stamp(const struct warm_pool *pool, struct warm_stamp stamps[WARM_ST
 	stamps[0] = stamp_of(dir, "policies", pool->policy ? pool->policy : "default");
 	stamps[1] = stamp_of(dir, "runtimes", pool->base.runtime->name);
 	stamps[2] = stamp_of(dir, ".", "ceiling");
+	stamps[4] = (struct warm_stamp){ 0 };
+	if (pool->base.venv) {
+		char path[PATH_BYTES + sizeof(PYVENV_CFG)];
+		snprintf(path, sizeof(path), "%s/" PYVENV_CFG, pool->base.venv->path);
+		stamps[4] = stamp_of("", "", path);
+	}
 	stamps[3] = parent[0] ? stamp_of(dir, "policies", parent) : (struct warm_stamp){ 0 };
 }
 
@@ -73,20 +81,40 @@ static bool matches_language(const struct runtime *runtime, const struct brig_re
 	return strcmp(runtime->name, "python") == 0 && strncmp(request->code, "#!", 2) != 0;
 }
 
+static bool same_process_limits(const struct brig_limits *a, const struct brig_limits *b)
+{
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
+		const struct limit_info *info = &limit_table[i];
+		if (info->scope == LIMIT_OF_PROCESS &&
+		    limit_value(a, info) != limit_value(b, info)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 /* An interpreter that was started ahead already has its source's name and more limits. */
 static bool fits_started(const struct warm_pool *pool, const struct brig_request *request,
 			 const struct brig_limits *wanted)
 {
 	const struct prepared *base = &pool->base;
-	const struct brig_limits *built = &base->spec.limits;
 	struct runtime_source_name source;
 
 	runtime_source_name(base->runtime, request->file, request->code ? request->code : "",
 			    request->code ? request->code_size : 0, &source);
 	return strcmp(source.file, base->source.file) == 0 &&
-	       wanted->memory_bytes == built->memory_bytes &&
-	       wanted->processes == built->processes && wanted->open_files == built->open_files &&
-	       wanted->file_bytes == built->file_bytes;
+	       same_process_limits(wanted, &base->spec.limits);
+}
+
+/* The choice may be another one than when the pool was made. */
+static bool same_provider(const struct warm_pool *pool, const struct brig_request *request)
+{
+	const struct choice choice = { pool->base.policy, request, PURPOSE_RUN };
+	const struct provider *chosen = NULL;
+	struct brig_error unused = { 0 };
+
+	return choice_make(pool->warm->context, &choice, &chosen, &unused) == 0 &&
+	       chosen == pool->base.spec.provider;
 }
 
 /* Only the limits that are built into a cell are compared. */
@@ -100,15 +128,20 @@ static bool fits(const struct warm_pool *pool, const struct brig_request *reques
 		policy_limits_clamp(pool->base.policy, &request->limits_most, &asked);
 	}
 	if (pool->retired || !same_text(pool->policy, request->policy) ||
-	    !same_text(pool->tenant, request->tenant) ||
+	    !same_text(pool->tenant, request->tenant) || !same_text(pool->venv, request->venv) ||
 	    !matches_language(pool->base.runtime, request) ||
 	    policy_limits_within(pool->base.policy, &asked, &request->limits_most, &wanted,
-				 &unused) < 0) {
+				 &unused) < 0 ||
+	    !same_provider(pool, request)) {
+		return false;
+	}
+	/* A name may lead elsewhere for a caller that may use only the policy's. */
+	if (request->venv && pool->listed != request->mounts_listed) {
 		return false;
 	}
 	return wanted.disk_bytes == built->disk_bytes && wanted.disk_inodes == built->disk_inodes &&
 	       wanted.cpu_millicores == built->cpu_millicores &&
-	       (!pool->base.spec.prestarted || fits_started(pool, request, &wanted));
+	       (pool->base.spec.kind != CELL_STARTED || fits_started(pool, request, &wanted));
 }
 
 static int refuse(struct brig_error *err, const char *why)
@@ -153,6 +186,9 @@ static int prepare_base(struct warm_pool *pool, const struct brig_request *reque
 		.code_size = request->code_size,
 		.file = request->file,
 		.policy = request->policy,
+		.provider = request->provider,
+		.venv = request->venv,
+		.mounts_listed = request->mounts_listed,
 		.consent = true, /* checked again for every request */
 		.limits = { .disk_bytes = request->limits.disk_bytes,
 			    .disk_inodes = request->limits.disk_inodes,
@@ -161,23 +197,24 @@ static int prepare_base(struct warm_pool *pool, const struct brig_request *reque
 	};
 	int r = prepare(pool->warm->context, &like, PURPOSE_RUN, &pool->base, err);
 
-	if (r == 0) {
-		r = check_base(&pool->base, err);
+	if (r < 0) {
+		return r;
 	}
+	r = check_base(&pool->base, err);
 	if (r < 0) {
 		return r;
 	}
 	/* The guard is part of the template, so pooled cells carry no driver. */
 	pool->base.spec.driver = pool->base.spec.driver_text = NULL;
-	pool->base.spec.valued = false;
+	pool->base.spec.kind = CELL_HELD;
 	/* A cell receives its input files with its assignment. */
 	pool->base.spec.inputs_count = 0;
-	if (pool->base.runtime->driver[0]) {
+	/* A waiting interpreter and its clones are made by steps of a plan. */
+	if (pool->base.runtime->driver[0] && provider_can(pool->base.spec.provider, ABILITY_PLAN)) {
 		like.limits = request->limits;
 		r = prepare_driver(&pool->base, &like, err);
 		pool->base.spec.inputs_count = 0;
 	}
-	pool->base.spec.held = !pool->base.spec.prestarted;
 	return r;
 }
 
@@ -185,10 +222,11 @@ static void set_template(struct warm_pool *pool)
 {
 	struct spec *spec = &pool->base.spec;
 	bool possible = !pool->warm->options.no_templates && template_possible(&pool->base) &&
+			provider_can(spec->provider, ABILITY_PLAN) &&
 			(spec->layers & LAYER_BIT(LAYER_PIDNS)) &&
 			(spec->layers & LAYER_BIT(LAYER_USERNS));
 
-	spec->cloned = possible;
+	spec->kind = possible ? CELL_CLONED : spec->kind;
 	/* A clone is not created in its group: the template is not permitted to do that. */
 	if (possible && strcmp(cgroup_manager_means(pool->warm->context->groups), "cgroup2") == 0) {
 		layer_set groups = LAYER_BIT(LAYER_CGROUP_MEMORY) | LAYER_BIT(LAYER_CGROUP_PIDS) |
@@ -217,7 +255,7 @@ static int check_env(const struct warm_pool *pool, const struct brig_request *re
 	const struct prepared *base = &pool->base;
 
 	for (const char *const *pair = request->env; pair && *pair; pair++) {
-		if (base->spec.prestarted &&
+		if (base->spec.kind == CELL_STARTED &&
 		    matches_any(&base->runtime->driver_env, *pair, strcspn(*pair, "=")) &&
 		    !strlist_has(&base->env, *pair)) {
 			return refuse(err, "it sets a variable that the interpreter starts with");
@@ -241,6 +279,8 @@ static struct warm_pool *pool_new(struct warm *warm, const struct brig_request *
 	pool->base = (struct prepared){ .ids = -1, .workdir_fd = -1, .spec = { .devices = -1 } };
 	pool->policy = request->policy ? strdup(request->policy) : NULL;
 	pool->tenant = request->tenant ? strdup(request->tenant) : NULL;
+	pool->listed = request->mounts_listed;
+	pool->venv = request->venv ? strdup(request->venv) : NULL;
 	if (prepare_base(pool, request, err) < 0) {
 		warm_pool_free(pool);
 		return NULL;
@@ -287,6 +327,7 @@ void warm_pool_free(struct warm_pool *pool)
 	prepared_done(&pool->base);
 	free(pool->policy);
 	free(pool->tenant);
+	free(pool->venv);
 	free(pool);
 }
 

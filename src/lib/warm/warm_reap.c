@@ -11,7 +11,7 @@ static bool is_gone(const struct warm_cell *cell)
 {
 	struct pollfd ended = { .fd = cell->run->end_fd, .events = POLLIN };
 
-	return cell->run->end_fd < 0 || cell->run->gone || poll(&ended, 1, 0) != 0;
+	return cell->run->end_fd < 0 || cell->run->life == CELL_GONE || poll(&ended, 1, 0) != 0;
 }
 
 static void free_cell(struct warm *warm, unsigned index)

@@ -55,7 +55,7 @@ static bool host_is_short(void)
 
 static uint64_t bytes_of(const struct warm_pool *pool)
 {
-	return pool->base.spec.prestarted ? STARTED_CELL_BYTES : CELL_BYTES;
+	return pool->base.spec.kind == CELL_STARTED ? STARTED_CELL_BYTES : CELL_BYTES;
 }
 
 static bool same_tenant(const struct warm_pool *a, const struct warm_pool *b)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host paths that closures may include, and the groups of entries that runtimes share. */
-#include "runtime/closure_rules.h"
+#include "runtime/closure/closure_rules.h"
 
 #include <string.h>
 

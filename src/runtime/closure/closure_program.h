@@ -3,7 +3,7 @@
 #ifndef BRIG_RUNTIME_CLOSURE_PROGRAM_H
 #define BRIG_RUNTIME_CLOSURE_PROGRAM_H
 
-#include "runtime/closure_set.h"
+#include "runtime/closure/closure_set.h"
 
 enum program_kind { PROGRAM_STATIC, PROGRAM_DYNAMIC, PROGRAM_SCRIPT };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* brig's own output: see report.h. */
-#include "cli/report.h"
+/* brig's own output: see cli_report.h. */
+#include "cli/cli_report.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The runtimes and policies of this host, as JSON: for `brig runtimes --json`, `brig policy list
  * --json`, and the service. */
-#ifndef BRIG_LIB_PREPARE_LISTING_H
-#define BRIG_LIB_PREPARE_LISTING_H
+#ifndef BRIG_LIB_PREPARE_INVENTORY_H
+#define BRIG_LIB_PREPARE_INVENTORY_H
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "lib/context.h"
 
 /* All runtimes; those that are installed have their path and version. */

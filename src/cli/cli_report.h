@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* brig's own output: texts and JSON on stdout, one-line reports on stderr. */
-#ifndef BRIG_CLI_REPORT_H
-#define BRIG_CLI_REPORT_H
+#ifndef BRIG_CLI_CLI_REPORT_H
+#define BRIG_CLI_CLI_REPORT_H
 
 #include <stdbool.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "cli/options.h"
 
 /*

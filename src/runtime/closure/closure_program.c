@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adds a program, its #! interpreters, its loader and its libraries. */
-#include "runtime/closure_program.h"
+#include "runtime/closure/closure_program.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "runtime/closure_rules.h"
-#include "runtime/elf_needs.h"
+#include "runtime/closure/closure_rules.h"
+#include "runtime/closure/elf_needs.h"
 
 #define SCRIPT_DEPTH_MAX 4 /* as the kernel */
 #define LIBRARIES_MAX    512
@@ -28,10 +30,23 @@ static const char *dir_of(const char *path, char dir[PATH_MAX])
 	return dir;
 }
 
+/*
+ * The program chooses the names of its loader and libraries, and it may be hostile: a name is not
+ * a way to the caller's directories and documents.
+ */
+static bool is_object(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char magic[SELFMAG];
+
+	return fd >= 0 && pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+	       memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
 /* The file exists: either covered already, or now an item of its own. 1 when it is new. */
 static int try_library(struct closure_set *set, const char *path, char real[PATH_MAX])
 {
-	int r = closure_set_add(set, path, real, NULL);
+	int r = is_object(path) ? closure_set_add(set, path, real, NULL) : -ENOENT;
 
 	if (r < 0) {
 		return r == -EPERM ? -ENOENT : r;
@@ -195,14 +210,15 @@ static int add_object(struct closure_set *set, const char *path, char real[PATH_
 		/* The caller will copy it in; its libraries are needed in any case. */
 		r = realpath(path, real) ? 0 : -errno;
 	}
-	if (r == 0) {
-		r = read_object(real, &needs);
+	if (r < 0) {
+		return r;
 	}
+	r = read_object(real, &needs);
 	if (r < 0) {
 		return r;
 	}
 	*kind = needs.loader[0] || needs.libraries.count ? PROGRAM_DYNAMIC : PROGRAM_STATIC;
-	if (needs.loader[0]) {
+	if (needs.loader[0] && is_object(needs.loader)) {
 		r = closure_set_add(set, needs.loader, NULL, NULL);
 	}
 	return r < 0 && r != -ENOENT ? r : add_libraries(set, real, &needs);

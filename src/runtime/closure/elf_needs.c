@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads an ELF file's program headers and dynamic section. */
-#include "runtime/elf_needs.h"
+#include "runtime/closure/elf_needs.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  * so that every link on the way becomes an item and every file or directory is named by its real
  * path.
  */
-#include "runtime/closure_set.h"
+#include "runtime/closure/closure_set.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "runtime/closure_rules.h"
+#include "runtime/closure/closure_rules.h"
 
 #define LINKS_MAX 40 /* as the kernel */
 
@@ -74,14 +74,14 @@ static int push(struct closure_set *set, enum closure_kind kind, const char *pat
 	return 0;
 }
 
-struct path_walk {
+struct closure_walk {
 	char real[PATH_MAX]; /* resolved so far, without a slash at the end; "" is the root */
 	char rest[PATH_MAX]; /* the remaining path */
 	unsigned links;
 	mode_t mode; /* of the file that `real` names */
 };
 
-static void walk_up(struct path_walk *walk)
+static void walk_up(struct closure_walk *walk)
 {
 	char *slash = strrchr(walk->real, '/');
 
@@ -92,7 +92,7 @@ static void walk_up(struct path_walk *walk)
 }
 
 /* Takes the next component of `rest` into `name`; false at the end. */
-static bool walk_part(struct path_walk *walk, char name[NAME_MAX + 1], int *error)
+static bool walk_part(struct closure_walk *walk, char name[NAME_MAX + 1], int *error)
 {
 	char *start = walk->rest + strspn(walk->rest, "/");
 	size_t size = strcspn(start, "/");
@@ -111,7 +111,7 @@ static bool walk_part(struct path_walk *walk, char name[NAME_MAX + 1], int *erro
 }
 
 /* Continues with the target of a link. */
-static int walk_link(struct path_walk *walk, const char *text)
+static int walk_link(struct closure_walk *walk, const char *text)
 {
 	char rest[PATH_MAX];
 
@@ -140,7 +140,7 @@ static const char *known_link(const struct closure_set *set, const char *path)
 	return NULL;
 }
 
-static int walk_new_link(struct closure_set *set, struct path_walk *walk, const char *link)
+static int walk_new_link(struct closure_set *set, struct closure_walk *walk, const char *link)
 {
 	char text[PATH_MAX];
 	ssize_t size = readlink(link, text, sizeof(text) - 1);
@@ -154,7 +154,7 @@ static int walk_new_link(struct closure_set *set, struct path_walk *walk, const 
 	return r < 0 ? r : walk_link(walk, text);
 }
 
-static int walk_step(struct closure_set *set, struct path_walk *walk, const char *name)
+static int walk_step(struct closure_set *set, struct closure_walk *walk, const char *name)
 {
 	char next[PATH_MAX];
 	struct stat st;
@@ -188,7 +188,7 @@ static int walk_step(struct closure_set *set, struct path_walk *walk, const char
 	return 0;
 }
 
-static int walk_path(struct closure_set *set, struct path_walk *walk, const char *path)
+static int walk_path(struct closure_set *set, struct closure_walk *walk, const char *path)
 {
 	char name[NAME_MAX + 1];
 	int r = 0;
@@ -210,7 +210,7 @@ static int walk_path(struct closure_set *set, struct path_walk *walk, const char
 	return r;
 }
 
-static int add_real(struct closure_set *set, const struct path_walk *walk, const char *path,
+static int add_real(struct closure_set *set, const struct closure_walk *walk, const char *path,
 		    struct brig_error *err)
 {
 	const char *real = walk->real[0] ? walk->real : "/";
@@ -229,7 +229,7 @@ static int add_real(struct closure_set *set, const struct path_walk *walk, const
 
 int closure_set_add(struct closure_set *set, const char *path, char *real, struct brig_error *err)
 {
-	struct path_walk walk;
+	struct closure_walk walk;
 	size_t before = set->count;
 	int r = walk_path(set, &walk, path);
 

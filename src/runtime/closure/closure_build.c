@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "runtime/closure_program.h"
-#include "runtime/closure_rules.h"
+#include "runtime/closure/closure_program.h"
+#include "runtime/closure/closure_rules.h"
 #include "runtime/placeholder.h"
 
 #define GLOB_MATCHES_MAX 512
@@ -42,24 +42,30 @@ static int add_path(struct closure_builder *builder, const char *path)
 
 static int add_glob(struct closure_builder *builder, const char *pattern)
 {
+	_cleanup_(globfree)
 	glob_t found = { 0 };
 	int r = glob(pattern, GLOB_NOSORT | GLOB_NOESCAPE, NULL, &found);
 
 	if (r == GLOB_NOMATCH) {
-		r = 0;
-	} else if (r != 0) {
-		r = error_set(builder->err, BRIG_E_SYSTEM, ENOMEM, "closure: cannot look for %s",
-			      pattern);
-	} else if (found.gl_pathc > GLOB_MATCHES_MAX) {
+		return 0;
+	}
+	if (r != 0) {
+		return error_set(builder->err, BRIG_E_SYSTEM, ENOMEM, "closure: cannot look for %s",
+				 pattern);
+	}
+	if (found.gl_pathc > GLOB_MATCHES_MAX) {
 		r = error_set(builder->err, BRIG_E_RUNTIME, E2BIG,
 			      "closure: %s matches more than %d paths", pattern, GLOB_MATCHES_MAX);
 		error_remedy(builder->err, "list a directory instead");
+		return r;
 	}
-	for (size_t i = 0; r == 0 && i < found.gl_pathc; i++) {
+	for (size_t i = 0; i < found.gl_pathc; i++) {
 		r = add_path(builder, found.gl_pathv[i]);
+		if (r < 0) {
+			return r;
+		}
 	}
-	globfree(&found);
-	return r;
+	return 0;
 }
 
 /*
@@ -111,10 +117,16 @@ static int add_group(struct closure_builder *builder, const char *name)
 	const char *const *entries = closure_group(name);
 	int r = strcmp(name, "@libs") == 0 ? add_library_dir(builder) : 0;
 
-	for (; r == 0 && entries && *entries; entries++) {
-		r = add_path(builder, *entries);
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	for (; entries && *entries; entries++) {
+		r = add_path(builder, *entries);
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
 }
 
 static int add_entry(struct closure_builder *builder, const char *entry)
@@ -148,12 +160,13 @@ static int add_entry(struct closure_builder *builder, const char *entry)
 
 static int add_entries(struct closure_builder *builder, const struct strlist *entries)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < entries->count; i++) {
-		r = add_entry(builder, entries->items[i]);
+	for (size_t i = 0; i < entries->count; i++) {
+		int r = add_entry(builder, entries->items[i]);
+		if (r < 0) {
+			return r;
+		}
 	}
-	return r;
+	return 0;
 }
 
 /* "/bin -> usr/bin" without its target; nothing where /bin is a directory of its own. */
@@ -186,17 +199,23 @@ static int build(struct closure_builder *builder, const struct runtime *runtime,
 	enum program_kind kind;
 	int r = add_root_links(builder);
 
-	if (r == 0) {
-		r = add_entries(builder, &runtime->closure);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0 && with_compiler) {
+	r = add_entries(builder, &runtime->closure);
+	if (r < 0) {
+		return r;
+	}
+	if (with_compiler) {
 		r = add_entries(builder, &runtime->compile_closure);
 	}
-	if (r == 0 && runtime->program &&
-	    (uses_program(&runtime->run) || (with_compiler && uses_program(&runtime->compile)))) {
-		r = closure_add_program(&builder->set, runtime->program, &kind, builder->err);
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	bool program = runtime->program && (uses_program(&runtime->run) ||
+					    (with_compiler && uses_program(&runtime->compile)));
+	return program ? closure_add_program(&builder->set, runtime->program, &kind, builder->err)
+		       : 0;
 }
 
 int runtime_closure(const struct runtime *runtime, bool with_compiler, struct closure *ret,
@@ -229,15 +248,40 @@ int runtime_closure(const struct runtime *runtime, bool with_compiler, struct cl
 /* A script may start any program: it gets the closure of the runtime "command", and itself. */
 static int add_command_runtime(struct closure_builder *builder, struct brig_error *err)
 {
+	_cleanup_(runtime_freep)
 	struct runtime *command = NULL;
 	struct runtime_source built_in = { 0 };
 	int r = runtime_load(&built_in, "command", &command, err);
 
-	if (r == 0) {
-		r = add_entries(builder, &command->closure);
+	return r < 0 ? r : add_entries(builder, &command->closure);
+}
+
+static int close_program(struct closure_builder *builder, const char *program, bool library,
+			 struct closure *ret, struct brig_error *err)
+{
+	enum program_kind kind;
+
+	if (program[0] != '/') {
+		return error_set(err, BRIG_E_INPUT, EINVAL, "%s: not an absolute path", program);
 	}
-	runtime_free(command);
-	return r;
+	int r = closure_add_program(&builder->set, program, &kind, err);
+	if (r < 0) {
+		return r;
+	}
+	if (library) {
+		r = add_path(builder, closure_loader);
+	}
+	if (r == 0 && kind == PROGRAM_SCRIPT) {
+		r = add_command_runtime(builder, err);
+	}
+	if (r == 0 && kind != PROGRAM_STATIC) {
+		r = add_root_links(builder);
+	}
+	if (r < 0) {
+		return r;
+	}
+	closure_set_finish(&builder->set, ret);
+	return 0;
 }
 
 int program_closure(const char *program, struct closure *ret, struct brig_error *err)
@@ -247,22 +291,14 @@ int program_closure(const char *program, struct closure *ret, struct brig_error 
 		.err = err,
 		.words = { [PLACEHOLDER_MULTIARCH] = closure_multiarch },
 	};
-	enum program_kind kind;
-	int r;
 
-	if (program[0] != '/') {
-		return error_set(err, BRIG_E_INPUT, EINVAL, "%s: not an absolute path", program);
-	}
-	r = closure_add_program(&builder.set, program, &kind, err);
-	if (r == 0 && kind == PROGRAM_SCRIPT) {
-		r = add_command_runtime(&builder, err);
-	}
-	if (r == 0 && kind != PROGRAM_STATIC) {
-		r = add_root_links(&builder);
-	}
-	if (r < 0) {
-		return r;
-	}
-	closure_set_finish(&builder.set, ret);
-	return 0;
+	return close_program(&builder, program, false, ret, err);
+}
+
+int library_closure(const char *library, struct closure *ret, struct brig_error *err)
+{
+	_cleanup_(builder_done)
+	struct closure_builder builder = { .err = err };
+
+	return close_program(&builder, library, true, ret, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of runtimes and policies: see listing.h. */
-#include "lib/prepare/listing.h"
+/* Lists of runtimes and policies: see inventory.h. */
+#include "lib/prepare/inventory.h"
 
 #include <stdlib.h>
 
