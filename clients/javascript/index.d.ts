@@ -11,18 +11,36 @@ export interface InputFile {
 
 /** Each replaces the policy's limit. */
 export interface Limits {
+	// generated: typescript_limits
+	/** wall-clock time */
 	wallMs?: number;
+	/** CPU time of all processes together */
 	cpuMs?: number;
+	/** share of the CPUs, in thousandths of a core */
 	cpuMillicores?: number;
+	/** memory of all processes, including files in memory */
 	memoryBytes?: number;
+	/** processes and threads together */
 	processes?: number;
+	/** bytes in all writable directories together */
 	diskBytes?: number;
+	/** files in all writable directories together */
 	diskInodes?: number;
+	/** open files of one process */
 	openFiles?: number;
+	/** the largest single file */
 	fileBytes?: number;
+	/** standard output to keep */
 	stdoutBytes?: number;
+	/** standard error to keep */
 	stderrBytes?: number;
+	/** bytes to and from the network */
 	netBytes?: number;
+	/** time between SIGTERM and SIGKILL after a timeout */
+	graceMs?: number;
+	/** instructions of WebAssembly (provider wasm) */
+	instructions?: number;
+	// generated: end
 }
 
 /** How Python code is checked before it runs; each is stricter than the one before. */
@@ -49,6 +67,10 @@ export interface RunOptions extends Input {
 	/** Directories that the policy lists, by name. */
 	mounts?: (string | { name: string; as?: string; writable?: boolean })[];
 	policy?: string;
+	/** One that the policy names, such as "oci". */
+	provider?: string;
+	/** A virtualenv that the policy lists; without a service, also its path. */
+	venv?: string;
 	/** At least as strict as in the policy. */
 	guard?: Guard;
 	/** Hosts to connect to, such as "*.example.org:443", of those that the policy allows. */
@@ -70,6 +92,8 @@ export interface Program extends Omit<RunOptions, "signal" | "idempotencyKey"> {
 export interface SessionOptions {
 	language?: string;
 	policy?: string;
+	provider?: string;
+	venv?: string;
 	guard?: Guard;
 	network?: string[];
 	limits?: Limits;
@@ -187,6 +211,8 @@ export declare class ExecutionResult {
 	readonly expiresAt: string | null;
 	/** Of a run that had one. */
 	readonly network: Connection[];
+	/** Connections beyond those. */
+	readonly networkUntold: number;
 	readonly risk: Risk | null;
 	readonly events: RunEvent[];
 	/** Those that did not fit into the list. */

@@ -84,6 +84,7 @@ struct brig_limits {
 	uint64_t net_bytes; /* to and from the network, of runs that have one */
 	/* From SIGTERM to SIGKILL when the time is up, or the run is cancelled; 0: only SIGKILL */
 	uint64_t grace_ns;
+	uint64_t instructions; /* of WebAssembly, counted by providers that can */
 };
 
 enum brig_status {
@@ -207,6 +208,24 @@ struct brig_request {
 	 */
 	bool terminal;
 	uint16_t terminal_rows, terminal_columns; /* 0: unknown */
+
+	/*
+	 * The id of a run, for its result, its records in the audit file and the control group of
+	 * its cell; of a session to open, for the control group alone. A ULID that no other run or
+	 * session of this process has. NULL: brig makes one.
+	 */
+	const char *id;
+	/*
+	 * The provider: one that the policy names, and exactly that one. NULL: the first of the
+	 * policy's that this host can do.
+	 */
+	const char *provider;
+	/*
+	 * A virtualenv: its Python runs the program. The name of one that the policy lists; unless
+	 * `mounts_listed`, also an absolute path, or a name that `brig venv create` was given.
+	 * NULL: the policy's.
+	 */
+	const char *venv;
 };
 
 struct brig_file_out {
@@ -282,6 +301,7 @@ struct brig_usage {
 	uint64_t processes_peak;
 	uint64_t disk_bytes; /* peak */
 	uint64_t net_bytes;
+	uint64_t instructions; /* 0: they were not counted */
 };
 
 struct brig_result {
@@ -451,14 +471,14 @@ enum brig_session_state {
 
 /*
  * Used fields of the request: language, policy, limits (for the cell, and the defaults of its
- * runs), env, files, mounts, tenant, start, consent. -ENOTSUP: the language has no sessions.
+ * runs), env, files, mounts, tenant, start, consent, id. -ENOTSUP: the language has no sessions.
  */
 BRIG_API int brig_session_open(struct brig_context *context, const struct brig_request *request,
 			       struct brig_session **ret, struct brig_error *error);
 /*
  * One run. Used fields: code, args, stdin_data, files, out, limits (wall, cpu, stdout, stderr),
- * want_value and those about output; the session determines all others, which are ignored. The
- * handle is like any other. Cancelling, or the end of its time, interrupts the code first; the
+ * want_value, id and those about output; the session determines all others, which are ignored.
+ * The handle is like any other. Cancelling, or the end of its time, interrupts the code first; the
  * session ends only if the code does not stop within a second. -EBUSY: a run is under way. -ESTALE:
  * the session is gone. Freeing a run that is under way interrupts it as well. Files are written in
  * the first steps, then the code begins: if one cannot be written, the run fails.

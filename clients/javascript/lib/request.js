@@ -12,6 +12,8 @@ const OPTIONS = new Map(
 		out: "out",
 		timeoutMs: "timeout_ms",
 		policy: "policy",
+		provider: "provider",
+		venv: "venv",
 		guard: "guard",
 		network: "network",
 		wantValue: "want_value",

@@ -159,6 +159,7 @@ class ExecutionResult {
 		this.buildCached = strict.boolean(raw.build_cached ?? false, "build_cached");
 		this.expiresAt = strict.text.maybe(raw.expires_at, "expires_at");
 		this.network = strict.list(raw.network ?? [], "network").map(readConnection);
+		this.networkUntold = strict.integer(raw.network_untold ?? 0, "network_untold");
 		this.risk = readRisk(raw.risk);
 		// Older versions of brig have none of them.
 		this.events = strict.list(raw.events ?? [], "events").map(readEvent);

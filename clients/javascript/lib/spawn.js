@@ -18,20 +18,28 @@ const { inputFiles, milliseconds, mountFields, snake } = require("./request.js")
 const { ExecutionResult } = require("./result.js");
 const strict = require("./strict.js");
 
-// The names of a policy's limits on the command line.
+const asTime = (ms) => `${ms}ms`;
+const asNumber = (value) => `${value}`;
+const asCores = (millicores) => (millicores / 1000).toFixed(3);
+
+// Each limit on the command line, and how its value is written.
 const LIMITS = {
-	wall_ms: ["--timeout", "ms"],
-	cpu_ms: ["--cpu-time", "ms"],
-	memory_bytes: ["--memory", ""],
-	processes: ["--processes", ""],
-	disk_bytes: ["--disk", ""],
-	disk_inodes: ["--inodes", ""],
-	open_files: ["--open-files", ""],
-	file_bytes: ["--file-size", ""],
-	stdout_bytes: ["--stdout", ""],
-	stderr_bytes: ["--stderr", ""],
-	net_bytes: ["--net-bytes", ""],
-	grace_ms: ["--grace", "ms"],
+	// generated: javascript_limits
+	wall_ms: ["--timeout", asTime],
+	cpu_ms: ["--cpu-time", asTime],
+	cpu_millicores: ["--cpu", asCores],
+	memory_bytes: ["--memory", asNumber],
+	processes: ["--processes", asNumber],
+	disk_bytes: ["--disk", asNumber],
+	disk_inodes: ["--inodes", asNumber],
+	open_files: ["--open-files", asNumber],
+	file_bytes: ["--file-size", asNumber],
+	stdout_bytes: ["--stdout", asNumber],
+	stderr_bytes: ["--stderr", asNumber],
+	net_bytes: ["--net-bytes", asNumber],
+	grace_ms: ["--grace", asTime],
+	instructions: ["--instructions", asNumber],
+	// generated: end
 };
 const GRACE_MS = 15_000;
 // The error codes of the command line, and those of the service.
@@ -56,13 +64,11 @@ function needsService(what) {
 function limitWords(limits) {
 	return Object.entries(limits).flatMap(([given, value]) => {
 		const name = snake(given);
-		if (name === "cpu_millicores") {
-			return ["--cpu", (Math.max(0, value) / 1000).toFixed(3)];
-		}
 		if (!Object.hasOwn(LIMITS, name)) {
 			throw needsService(`the limit ${name}`);
 		}
-		return [LIMITS[name][0], `${Math.max(0, value)}${LIMITS[name][1]}`];
+		const [option, written] = LIMITS[name];
+		return [option, written(Math.max(0, value))];
 	});
 }
 
@@ -89,6 +95,8 @@ async function commandOf(options, place) {
 		timeoutMs,
 		limits = {},
 		policy,
+		provider,
+		venv,
 		guard,
 		network,
 		wantValue = true,
@@ -126,6 +134,12 @@ async function commandOf(options, place) {
 	}
 	if (policy) {
 		add("--policy", policy);
+	}
+	if (provider) {
+		add("--provider", provider);
+	}
+	if (venv) {
+		add("--venv", venv);
 	}
 	if (guard) {
 		add("--guard", guard);

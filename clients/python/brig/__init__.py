@@ -62,8 +62,8 @@ def execute_code(
 ) -> ExecutionResult:
     """Runs code with the default Client, and waits for its result.
 
-    Options: args, stdin, env, files, out, timeout (seconds), limits, policy, guard, network,
-    want_value, changes.
+    Options: args, stdin, env, files, out, timeout (seconds), limits, policy, provider, venv,
+    guard, network, want_value, changes.
     """
     return Client().execute(code, language, **options)
 

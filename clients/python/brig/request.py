@@ -44,6 +44,8 @@ class RunOptions(TypedDict, total=False):
     consent: bool  # a person agrees to this run, where the policy requires it
     mounts: Mounts  # ["data"] or [{"name": "data", "writable": True}], of those the policy lists
     policy: str
+    provider: str  # one that the policy names, such as "oci"
+    venv: str  # a virtualenv that the policy lists; without a service, also its path
     guard: Guard  # at least as strict as in the policy
     network: Sequence[str]  # ["pypi.org", "*.example.org:443"], of those that the policy allows
     want_value: bool
@@ -63,6 +65,8 @@ class SessionOptions(TypedDict, total=False):
     consent: bool
     mounts: Mounts
     policy: str
+    provider: str
+    venv: str
     guard: Guard
     network: Sequence[str]
     idle_timeout: float  # seconds without a run after which it is closed
@@ -141,8 +145,8 @@ def run_fields(
     more: Optional[Mapping[str, Any]] = None,
     **rest: Any,
 ) -> Dict[str, Any]:
-    unknown = set(rest) - {"out", "limits", "clamp", "consent", "policy", "guard", "network",
-                           "want_value", "changes", "start", "session"}
+    unknown = set(rest) - {"out", "limits", "clamp", "consent", "policy", "provider", "venv", "guard",
+                           "network", "want_value", "changes", "start", "session"}
     if unknown:
         raise TypeError(f"unknown option {', '.join(sorted(unknown))}")
     fields: Dict[str, Any] = {"code": code, "language": language}

@@ -142,6 +142,7 @@ class ExecutionResult:
     build_cached: bool
     expires_at: Optional[str]
     network: List[Connection]  # of a run that had one
+    network_untold: int  # connections beyond those
     risk: Optional[Risk]
     events: List[RunEvent]
     events_dropped: int  # those that did not fit into the list
@@ -357,6 +358,7 @@ def _result(raw: Dict[str, Any]) -> ExecutionResult:
         build_cached=strict.boolean(raw.get("build_cached", False), "build_cached"),
         expires_at=strict.maybe_text(raw.get("expires_at"), "expires_at"),
         network=[_connection(item) for item in strict.a_list(raw.get("network", []), "network")],
+        network_untold=strict.integer(raw.get("network_untold", 0), "network_untold"),
         risk=_risk(raw.get("risk")),
         events=[_event(item) for item in strict.a_list(raw.get("events", []), "events")],
         events_dropped=strict.integer(raw.get("events_dropped", 0), "events_dropped"),

@@ -20,20 +20,37 @@ from .events import BatchItem
 from .request import input_files, milliseconds, mount_fields
 from .result import ExecutionResult
 
-# The names of a policy's limits on the command line, and how their values are written.
+
+def _as_time(value_ms: float) -> str:
+    return f"{value_ms:.6f}ms"
+
+
+def _as_number(value: float) -> str:
+    return f"{value:.0f}"
+
+
+def _as_cores(millicores: float) -> str:
+    return f"{millicores / 1000:.3f}"
+
+
+# Each limit on the command line, and how its value is written.
 LIMITS = {
-    "wall_ms": ("--timeout", "{:.6f}ms"),
-    "cpu_ms": ("--cpu-time", "{:.6f}ms"),
-    "memory_bytes": ("--memory", "{:.0f}"),
-    "processes": ("--processes", "{:.0f}"),
-    "disk_bytes": ("--disk", "{:.0f}"),
-    "disk_inodes": ("--inodes", "{:.0f}"),
-    "open_files": ("--open-files", "{:.0f}"),
-    "file_bytes": ("--file-size", "{:.0f}"),
-    "stdout_bytes": ("--stdout", "{:.0f}"),
-    "stderr_bytes": ("--stderr", "{:.0f}"),
-    "net_bytes": ("--net-bytes", "{:.0f}"),
-    "grace_ms": ("--grace", "{:.6f}ms"),
+    # generated: python_limits
+    "wall_ms": ("--timeout", _as_time),
+    "cpu_ms": ("--cpu-time", _as_time),
+    "cpu_millicores": ("--cpu", _as_cores),
+    "memory_bytes": ("--memory", _as_number),
+    "processes": ("--processes", _as_number),
+    "disk_bytes": ("--disk", _as_number),
+    "disk_inodes": ("--inodes", _as_number),
+    "open_files": ("--open-files", _as_number),
+    "file_bytes": ("--file-size", _as_number),
+    "stdout_bytes": ("--stdout", _as_number),
+    "stderr_bytes": ("--stderr", _as_number),
+    "net_bytes": ("--net-bytes", _as_number),
+    "grace_ms": ("--grace", _as_time),
+    "instructions": ("--instructions", _as_number),
+    # generated: end
 }
 GRACE = 15  # seconds
 # The error codes of the command line, and those of the service.
@@ -62,13 +79,10 @@ def needs_service(what: str) -> NeedsService:
 
 def _limit_words(limits: Mapping[str, float]) -> Iterator[str]:
     for name, value in limits.items():
-        if name == "cpu_millicores":
-            yield from ("--cpu", f"{max(0, value) / 1000:.3f}")
-        elif name in LIMITS:
-            option, form = LIMITS[name]
-            yield from (option, form.format(max(0, value)))
-        else:
+        if name not in LIMITS:
             raise needs_service(f"the limit {name}")
+        option, written = LIMITS[name]
+        yield from (option, written(max(0, value)))
 
 
 def _env_words(variables: Mapping[str, str]) -> Tuple[List[str], Dict[str, str]]:
@@ -116,7 +130,7 @@ def prepare(program: str, code: str, language: Optional[str], file: Optional[str
         if timeout is not None:
             limits["wall_ms"] = milliseconds("timeout", timeout)
         words += _limit_words(limits)
-        for name in ("policy", "guard", "start"):
+        for name in ("policy", "provider", "venv", "guard", "start"):
             value = options.pop(name, None)
             if value is not None:
                 words += [f"--{name}", value]
