@@ -15,7 +15,7 @@ wrong() {
 }
 
 # Options of other programs that the pages speak of, and a stand-in for any.
-FOREIGN='--cgroupns --privileged --scope --security-opt --update-docs --name --requirements --suite'
+FOREIGN='--detach --cgroupns --privileged --scope --security-opt --update-docs --name --requirements --suite'
 
 pages=$(find . -name '*.md' -not -path './.git/*' -not -path './build/*' | sort)
 
@@ -70,7 +70,10 @@ options() {
 	grep -oE -- '(^|[^-a-zA-Z])--[a-z][a-z-]*' | grep -oE -- '--[a-z-]+' | sort -u
 }
 
-for command in run explain doctor runtimes policy bench serve mcp ps logs kill top token audit; do
+"$brig" --help </dev/null >"$dir/help-brig"
+commands=$(sed -n 's/^  \([a-z]*\) .*/\1/p' "$dir/help-brig" | grep -vxE 'help|version')
+[ -n "$commands" ] || wrong "check-docs.sh: finds no commands"
+for command in $commands; do
 	"$brig" "$command" --help </dev/null >"$dir/help-$command"
 	# Actions with options of their own.
 	[ "$command" != policy ] || for action in list show check learn; do
@@ -78,14 +81,14 @@ for command in run explain doctor runtimes policy bench serve mcp ps logs kill t
 	done
 	options <"$dir/help-$command" >"$dir/options-$command"
 done
-"$brig" --help </dev/null >"$dir/help-brig"
 cat "$dir"/help-* | options >"$dir/options"
 
+any=$(echo "$commands" | paste -sd'|')
 # Commands: what follows "brig COMMAND", up to the program's own arguments or the next command.
 # Quoted code goes first: it may hold anything.
 for page in $pages man/*.scd; do
 	sed -e "s/'[^']*'//g" -e 's/\*//g' "$page" |
-		grep -oE 'brig (run|explain|doctor|runtimes|policy|serve|mcp|ps|logs|kill|top|token|audit)( [^|;&`]*)?' |
+		grep -oE "brig ($any)( [^|;&\`]*)?" |
 		sed 's/ -- .*//' >"$dir/commands" || true
 	while read -r _ command rest; do
 		echo "$rest" | options >"$dir/used" || true
@@ -129,8 +132,10 @@ named() {
 
 sed -n 's/.*\[STEP_[A-Z]*\] = { "\([a-z_.]*\)".*/\1/p' src/native/plan/step_table.c >"$dir/steps"
 sed -n 's/.*\[LAYER_[A-Z_]*\] = { "\([a-z-]*\)".*/\1/p' src/kernel/layers.c >"$dir/layers"
-# Keys of the schema's properties; its own words begin with "$" or are few.
-sed -n 's/^.*"\([a-z_0-9]*\)": {.*/\1/p' data/schema/result.schema.json |
+# Keys of the schema's properties, except the limits, which are generated; its own words begin with
+# "$" or are few.
+awk '/^\t\t"limits": [{]/ { skip = 1; print } !skip { print } /^\t\t[}]/ { skip = 0 }' data/schema/result.schema.json |
+	sed -n 's/^.*"\([a-z_0-9]*\)": {.*/\1/p' |
 	grep -vxE 'properties|items|ms|count|path|sha256|base64|denial|event|failure|error|code|message|step' |
 	sort -u >"$dir/fields"
 for list in steps layers fields; do

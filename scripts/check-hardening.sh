@@ -8,7 +8,9 @@ build=${1:?usage: check-hardening.sh BUILD}
 program=$build/brig
 broker=$build/brig-broker
 gate=$build/brig-gate
+agent=$build/brig-agent
 gate_tls=$build/brig-gate-tls
+prober=$build/brig-prober
 library=$(echo "$build"/libbrig.so.[0-9])
 archive=$build/libbrig.a
 template=$build/template.so
@@ -35,14 +37,14 @@ refuse() {
 	fi
 }
 
-for file in "$program" "$broker" "$gate" "$gate_tls" "$library" "$archive" "$template"; do
+for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$prober" "$library" "$archive" "$template"; do
 	[ -s "$file" ] || {
 		fail "$file" "is missing"
 		exit 1
 	}
 done
 
-for file in "$program" "$broker" "$gate" "$gate_tls" "$library" "$template"; do
+for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$prober" "$library" "$template"; do
 	want "$file" "is not position-independent" 'Type: +DYN' readelf -hW "$file"
 	want "$file" "has no read-only relocations" 'GNU_RELRO' readelf -lW "$file"
 	want "$file" "is not bound at start (-z now)" 'BIND_NOW|FLAGS_1.*NOW' readelf -dW "$file"
@@ -55,7 +57,7 @@ for file in "$program" "$broker" "$gate" "$gate_tls" "$library" "$template"; do
 		readelf -lW "$file"
 done
 
-for file in "$program" "$broker" "$gate" "$gate_tls"; do
+for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$prober"; do
 	refuse "$file" "needs a dynamic loader: it must be static-pie" 'INTERP|NEEDED' \
 		readelf -ldW "$file"
 done

@@ -12,29 +12,41 @@ allowed() {
 	kernel) echo "base" ;;
 	link_stubs) echo "" ;;
 	broker_client) echo "base kernel" ;;
-	net | http1) echo "base" ;;
+	net | http1 | framed) echo "base" ;;
+	agent) echo "base framed kernel" ;;
 	provider) echo "base kernel" ;;
 	run) echo "base kernel net provider" ;;
 	native) echo "base kernel net provider run" ;;
 	local) echo "base kernel provider run" ;;
+	agent_link) echo "base framed kernel provider run" ;;
+	holder) echo "base agent_link framed kernel provider run native" ;;
+	oci) echo "base holder agent_link framed kernel provider run native" ;;
+	vm) echo "base holder agent_link framed kernel provider run native vm_init" ;;
+	vm_init) echo "base framed" ;;
+	launcher) echo "base holder agent_link framed kernel provider run native policy" ;;
+	wasm_host) echo "" ;;
+	wasm) echo "base kernel broker_client provider run native wasm_host" ;;
 	template) echo "base kernel provider run native" ;;
 	gate) echo "base kernel net loop http1" ;;
-	gate_tls) echo "base net loop gate" ;;
+	gate_tls) echo "base net loop gate tls" ;;
 	policy | runtime) echo "base kernel broker_client net provider run" ;;
-	lib) echo "base kernel broker_client net provider run native policy runtime" ;;
-	check) echo "base kernel net provider run native policy runtime lib" ;;
+	lib) echo "base kernel broker_client net provider run native wasm policy runtime" ;;
+	prober) echo "base" ;;
+	check) echo "base kernel net provider run native policy runtime lib prober" ;;
 	loop) echo "base" ;;
 	role) echo "base kernel broker_client loop" ;;
 	http) echo "base loop http1" ;;
-	tls) echo "base loop http" ;;
+	tls) echo "base" ;;
+	http_tls) echo "base http tls" ;;
 	engine) echo "base kernel provider run policy runtime lib loop role" ;;
 	mcp) echo "base loop" ;;
 	tools) echo "base loop engine mcp" ;;
 	ledger) echo "base kernel loop role" ;;
 	front) echo "base loop role http engine mcp tools ledger" ;;
-	serve) echo "base kernel broker_client loop role tls engine ledger front" ;;
+	serve) echo "base kernel broker_client loop role http_tls engine ledger front" ;;
 	broker) echo "base kernel broker_client role" ;;
-	cli) echo "base kernel net provider run native policy runtime lib check loop role http1 engine mcp tools ledger tls serve" ;;
+	cli) echo "base kernel net provider run policy runtime lib check loop role http1 engine mcp tools ledger tls serve" ;;
+	tables) echo "base provider run policy runtime cli serve" ;;
 	*) return 1 ;;
 	esac
 }
@@ -63,6 +75,26 @@ rooms() {
 	native/plan) echo "native/keeper" ;;
 	native/cell) echo "native/messages native/plan" ;;
 	native) echo "native/calls native/messages native/plan native/cell" ;;
+	gate/dns) echo "gate" ;;
+	gate/tls) echo "gate gate/connection" ;;
+	http/message) echo "http" ;;
+	http/connection) echo "http http/message" ;;
+	engine) echo "" ;;
+	engine/local) echo "engine" ;;
+	engine/fork) echo "engine engine/local" ;;
+	engine/remote) echo "engine" ;;
+	runtime/closure) echo "runtime" ;;
+	mcp) echo "" ;;
+	mcp/transport) echo "mcp" ;;
+	ledger) echo "" ;;
+	ledger/store) echo "ledger" ;;
+	ledger/audit) echo "ledger ledger/store" ;;
+	ledger/role) echo "ledger ledger/store" ;;
+	serve) echo "" ;;
+	serve/listen) echo "serve" ;;
+	serve/config) echo "serve serve/listen" ;;
+	serve/supervisor) echo "serve serve/config serve/listen" ;;
+	serve/roles) echo "serve serve/config serve/supervisor" ;;
 	cli) echo "" ;;
 	cli/service) echo "cli" ;;
 	cli/run) echo "cli cli/service" ;;
@@ -94,6 +126,10 @@ for dir in src/*/; do
 	if [ "$told" != "$(echo "$below" | tr ' ' '\n' | sort | xargs)" ]; then
 		complain "${dir}README.md: the line "It may include:" must name: ${below:-no layer}"
 	fi
+	for room in "$dir"*/; do
+		[ ! -d "$room" ] || grep -q "\`$(basename "$room")/" "$dir/README.md" ||
+			complain "${dir}README.md: it does not name the room $(basename "$room")/"
+	done
 	for file in "$dir"*.[ch] "$dir"*/*.[ch]; do
 		[ -e "$file" ] || continue
 		room=$(dirname "${file#src/}")

@@ -13,15 +13,16 @@ import re
 import subprocess
 import sys
 
-SKIPPED = ("LICENSES/", "docs/openapi.json", "tests/fuzz/corpus/", "tests/fuzz/regressions/",
-           "scripts/check-words.py")
+SKIPPED = ("LICENSES/", "tests/fuzz/corpus/", "tests/fuzz/regressions/", "scripts/check-words.py")
 C_PARTS = re.compile(r'/\*.*?\*/|//[^\n]*(?:\n\s*//[^\n]*)*|"(?:[^"\\\n]|\\.)*"', re.S)
 PYTHON_PARTS = re.compile(r'"""(.*?)"""|\'\'\'(.*?)\'\'\'|#[^\n]*(?:\n\s*#[^\n]*)*'
                           r'|"(?:[^"\\\n]|\\.)*"', re.S)
 HASH_PARTS = re.compile(r'(?:^|(?<=\s))#[^\n]*(?:\n\s*#[^\n]*)*|"(?:[^"\\\n]|\\.)*"')
-PARTS = {"c": C_PARTS, "h": C_PARTS, "js": C_PARTS, "mjs": C_PARTS, "ts": C_PARTS,
-         "py": PYTHON_PARTS, "sh": HASH_PARTS, "mk": HASH_PARTS, "yml": HASH_PARTS,
-         "md": None, "1": None, "5": None, "7": None, "txt": None}
+C_KINDS = "c h cpp js mjs cjs ts mts go java rs php json map clang-format"
+HASH_KINDS = "sh bash fish mk yml rb pl toml ini in rules service socket clang-tidy gitignore"
+# A file of any other kind is read as a page.
+PARTS = {"py": PYTHON_PARTS,
+         **dict.fromkeys(C_KINDS.split(), C_PARTS), **dict.fromkeys(HASH_KINDS.split(), HASH_PARTS)}
 
 # A block of code in a page is no prose. Its line breaks are kept for the line numbers.
 FENCE = re.compile(r"^([ \t]*)(```+|~~~+)[^\n]*\n.*?^[ \t]*\2[ \t]*$", re.S | re.M)
@@ -40,7 +41,7 @@ def kind_of(path, text):
     if "." in last:
         return last.rsplit(".", 1)[1]
     first = text.split("\n", 1)[0]
-    return "py" if "python" in first else "sh" if first.startswith("#!") else None
+    return "py" if "python" in first else "sh" if first.startswith("#") else last
 
 
 def parts_of(text, pattern):
@@ -81,6 +82,8 @@ def findings(text, kind):
     [3]
     >>> found("def f():\n    '''Ends. Whatever is left is closed.'''\n", "py")
     [2]
+    >>> found('{"about": "What it runs."}', "json"), found("Who may call.", "any other")
+    ([1], [1])
     >>> found("A page.\n\n- What a page lists.\n\n| What | Whose it is |\n", "md")
     [3, 5, 5]
 
@@ -93,9 +96,7 @@ def findings(text, kind):
     >>> found("A page.\n\n```python\nWhat = 1\n```\n", "md")
     []
     """
-    if kind not in PARTS:
-        return
-    for at, part in parts_of(text, PARTS[kind]):
+    for at, part in parts_of(text, PARTS.get(kind)):
         start = text.count("\n", 0, at) + 1
         for line, words in paragraphs_of(part):
             for cell in words.split("|"):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the parts of the suite and counts. usage: run-tests.sh [PART...]; none: all of them.
 #
-# parts: build format layers license words lint lint-changed shell hardening install completions
+# parts: build format layers license words lint lint-changed shell hardening install generated
 # docs unit san fuzz-smoke fuzz suites quick suite:NAME suite:NAME/FILE
 #
 # Two sequences run at the same time. Parts that only compute (static analysis, the builds for
@@ -183,7 +183,7 @@ part_ahead() {
 	begin_ahead lint scripts/lint.sh "$BUILD"
 }
 
-[ $# -gt 0 ] || set -- build ahead format layers license words shell hardening install completions docs unit \
+[ $# -gt 0 ] || set -- build ahead format layers license words shell hardening install generated docs unit \
 	suites san fuzz-smoke lint
 
 for part in "$@"; do
@@ -200,7 +200,7 @@ for part in "$@"; do
 	shell) check shell scripts/check-shell.sh ;;
 	hardening) check hardening scripts/check-hardening.sh "$BUILD" ;;
 	install) check install scripts/check-install.sh "$BUILD" ;;
-	completions) check completions scripts/check-completions.sh "$BUILD/brig" ;;
+	generated) check generated "${build_with[@]}" BUILD="$BUILD" check-generated ;;
 	docs) check docs scripts/check-docs.sh "$BUILD/brig" ;;
 	unit) part_unit ;;
 	san) part_san ;;

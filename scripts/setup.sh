@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the missing packages to build and run brig (`setup.sh run`), to install it (`setup.sh
 # install`), to test it (`setup.sh test`), to test it in a guest (`setup.sh vm`) or on a bare Debian
-# (`setup.sh bare`), or to compare it with others (`setup.sh bench`).
+# (`setup.sh bare`), or to compare it with others (`setup.sh bench`). `setup.sh gvisor` installs the
+# runsc of Debian's backports, which is two years newer than that of Debian 12.
 #
 # A package is installed only when nothing that it provides is found, so a compiler or a language
 # from another source is left alone. On a complete host this runs nothing. It does not need make, so
@@ -19,7 +20,6 @@ libc6-dev|/usr/include/stdio.h,/usr/include/*/stdio.h
 libjansson-dev|/usr/lib/*/libjansson.a,/usr/local/lib/libjansson.a
 libsodium-dev|/usr/lib/*/libsodium.a,/usr/local/lib/libsodium.a
 libsqlite3-dev|/usr/lib/*/libsqlite3.a,/usr/local/lib/libsqlite3.a
-libtls-dev|/usr/lib/*/libtls.a,/usr/local/lib/libtls.a
 libssl-dev|/usr/lib/*/libcrypto.a,/usr/local/lib/libcrypto.a
 python3|/usr/bin/pydoc3
 libpython3-dev|/usr/include/python3*/Python.h
@@ -46,9 +46,21 @@ pkg-config|pkg-config
 python3-pytest|/usr/lib/python3/dist-packages/pytest/__init__.py
 python3-jsonschema|/usr/lib/python3/dist-packages/jsonschema/__init__.py
 python3-pip|/usr/lib/python3/dist-packages/pip/__init__.py
+python3-venv|/usr/lib/python3.*/ensurepip/__init__.py
 python3-numpy|/usr/lib/python3/dist-packages/numpy/__init__.py
 python3-pandas|/usr/lib/python3/dist-packages/pandas/__init__.py
 python3-matplotlib|/usr/lib/python3/dist-packages/matplotlib/__init__.py
+bubblewrap|bwrap
+crun|crun
+runc|/usr/sbin/runc,/usr/bin/runc
+runsc|runsc
+qemu-system-x86|qemu-system-x86_64
+erofs-utils|mkfs.erofs
+lld|/usr/bin/wasm-ld
+wasi-libc|/usr/include/wasm32-wasi/stdio.h
+libclang-rt-14-dev-wasm32|/usr/lib/llvm-*/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a
+libc++-14-dev-wasm32|/usr/include/wasm32-wasi/c++/v1/vector
+libc++abi-14-dev-wasm32|/usr/lib/wasm32-wasi/libc++abi.a
 strace|strace
 valgrind|valgrind
 git|git
@@ -155,6 +167,9 @@ ask_root() {
 	exit 1
 }
 
+as_root=
+[ "$(id -u)" -eq 0 ] || as_root=sudo
+
 install_packages() {
 	[ $# -gt 0 ] || return 0
 	if ! command -v apt-get >/dev/null 2>&1; then
@@ -162,12 +177,10 @@ install_packages() {
 		echo "setup: there is no apt-get here; install them with this system's own means" >&2
 		exit 1
 	fi
-	as_root=
-	if [ "$(id -u)" -ne 0 ]; then
+	if [ "$as_root" ]; then
 		echo "setup: missing: $*" >&2
 		command -v sudo >/dev/null 2>&1 || ask_root "this needs root, and there is no sudo" "$@"
 		sudo true || ask_root "this needs root, and sudo refuses" "$@"
-		as_root=sudo
 	fi
 	echo "setup: ${as_root:+$as_root }apt-get install -y --no-install-recommends $*"
 	# A package list that has all of them is good enough; if it is outdated, fetching fails.
@@ -193,7 +206,53 @@ apt_install() {
 	$as_root env DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1 apt-get install -y -qq --no-install-recommends "$@"
 }
 
+# The runsc of backports, from a list of packages for this command only: the host's own stay as they
+# are. It needs nothing that backports alone has. The archive is the one that the host uses.
+install_new_runsc() {
+	version=$(runsc --version 2>/dev/null | sed -n 's/^runsc version [^0-9]*0.0~\(20[0-9][0-9]\).*/\1/p')
+	[ "${version:-0}" -lt 2023 ] || return 0
+	# shellcheck disable=SC1091 # a file of the host's
+	suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+	# shellcheck disable=SC2016 # a name of apt's
+	archive=$(apt-get indextargets --format '$(REPO_URI)' "Created-By: Packages" "Codename: $suite" | head -n 1)
+	if [ -z "$archive" ]; then
+		echo "setup: apt-get knows no packages of $suite. Run as root: apt-get update" >&2
+		exit 1
+	fi
+	suite=$suite-backports
+	work=$(mktemp -d)
+	trap 'rm -rf "$work"' EXIT
+	mkdir -p "$work/lists/partial"
+	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $archive $suite main" >"$work/sources.list"
+	set -- -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=/nonexistent \
+		-o Dir::State::lists="$work/lists" -o APT::Sandbox::User=root
+	$as_root apt-get "$@" update -qq
+	$as_root env DEBIAN_FRONTEND=noninteractive apt-get "$@" install -y -qq --no-install-recommends "runsc/$suite"
+}
+
+# A kernel for virtual machines, unpacked and not installed: the host's way to start is not touched.
+# A host that has one in /boot needs none. Without a network the tests say what is missing.
+test_kernel() {
+	place=/var/cache/brig-test/kernel
+	for file in /boot/vmlinuz-* "$place"/boot/vmlinuz-*; do
+		[ -r "$file" ] && return 0
+	done
+	package=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/.*Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
+	work=$(mktemp -d)
+	if [ -n "$package" ] && (cd "$work" && apt-get download -qq "$package" && dpkg -x ./*.deb kernel); then
+		$as_root mkdir -p "${place%/*}"
+		$as_root cp -R "$work/kernel" "$place.new"
+		$as_root chmod -R u=rwX,go=rX "${place%/*}"
+		$as_root mv -T "$place.new" "$place"
+	fi
+	rm -rf "$work"
+}
+
 case ${1-} in
+gvisor)
+	install_new_runsc
+	exit
+	;;
 run) table=$RUN_PACKAGES ;;
 install) table=$INSTALL_PACKAGES ;;
 test)
@@ -205,7 +264,7 @@ vm) table=$RUN_PACKAGES$VM_PACKAGES ;;
 bare) table=$BARE_PACKAGES ;;
 bench) table=$RUN_PACKAGES$BENCH_PACKAGES ;;
 *)
-	echo "usage: setup.sh run|install|test|vm|bare|bench" >&2
+	echo "usage: setup.sh run|install|test|vm|bare|bench|gvisor" >&2
 	exit 2
 	;;
 esac
@@ -216,3 +275,10 @@ if [ "$1" = test ]; then
 fi
 # shellcheck disable=SC2086 # one word for each package
 install_packages $missing
+if [ "$1" = test ]; then
+	test_kernel
+fi
+# The engine for WebAssembly and its Python are in no package of Debian.
+if [ "$1" = test ] && [ "$(uname -m)" = x86_64 ]; then
+	"$(dirname "$0")/get-wasmtime.sh" --python
+fi

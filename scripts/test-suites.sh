@@ -9,7 +9,7 @@ SAME_FOR_ALL='http ledger mcp'
 # These may run in parallel with each other and with themselves as another user: each test checks
 # only processes that it has started itself, and uses nothing of which the host has only one.
 SIDE_BY_SIDE='api attack attack-warm check clients cli crash fault gate guard languages learn lib monitor'
-SIDE_BY_SIDE+=' serve tenants tutorials warm'
+SIDE_BY_SIDE+=' provider serve tenants tutorials warm'
 # The longest come first, so that none is left to run alone at the end.
 LONGEST='fault crash attack attack-warm api gate tenants clients warm languages guard cli lib serve mcp'
 # The tests of make check: of each kind those that take seconds.
@@ -38,7 +38,7 @@ run_suite() {
 		cd "$tree" && exec timeout -k 20 "$SUITE_TIMEOUT" "$@" env -i --default-signal PATH="$PATH" \
 			LC_ALL="$LC_ALL" HOME="$home" TMPDIR=/tmp CI="$CI" PYTHONDONTWRITEBYTECODE=1 \
 			BRIG="$tree/build/brig" BRIG_BUILD="$tree/build" BRIG_TREE="$tree" \
-			BRIG_ATTACK_START="$kind" \
+			BRIG_ATTACK_START="$kind" BRIG_ALL_PROVIDERS="${BRIG_ALL_PROVIDERS-}" \
 			/usr/bin/python3 -m pytest -c tests/pytest.ini --rootdir=tests \
 			--basetemp="${tree%/*}/tmp-$who/${suite//\//-}" -m "not $other" "tests/${suite%-warm}"
 	) >"$log" 2>&1 </dev/null

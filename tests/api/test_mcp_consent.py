@@ -103,7 +103,8 @@ def test_all_that_is_agreed_to_is_shown(client):
     assert '2 hosts to connect to ("a.example", "b.example")' in before and len(before) < 600
     client.call(NO[0], code="print(1)")
     assert "With " not in client.asked[0]["message"]
-    client.call(NO[0], "open_session", network=["a.example"])
+    client.call(NO[0], "open_session", network=["a.example"], provider="na\u202etive")
+    assert 'the provider "na?tive"' in client.asked[0]["message"]
     assert '1 host to connect to ("a.example")' in client.asked[0]["message"]
     # A name opens a session, and the answer holds for that.
     client.call(NO[0], code="print(1)", session_id="mine")

@@ -48,7 +48,7 @@ OWN = """{
 			"local:10.0.0.0/8:80"],
 		"caller": "none"
 	},
-	"syscalls": ["@basic", "@file",
+	"syscalls": ["@basic", "@file", "@process", "@thread",
 		"-personality"],
 	"guard": { "mode": "strict",
 		"allowed_modules": ["json", "numpy"] }

@@ -166,3 +166,9 @@ def test_a_record_that_was_taken_away_meanwhile(tmp_path, harm):
         os.truncate(file, 0) if harm == "truncate" else file.unlink()
         _, err = run.communicate(timeout=60)
     assert run.returncode == 125 and "cannot be recorded in the audit file" in err, err
+
+
+def test_the_record_has_the_id_of_the_result(tmp_path):
+    file = tmp_path / "audit"
+    results = [json.loads(brig("run", "--audit", file, "--json", "-c", "1").stdout) for _ in range(2)]
+    assert [line["facts"]["execution"] for line in lines(file)] == [r["id"] for r in results for _ in range(2)]

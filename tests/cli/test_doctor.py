@@ -85,6 +85,16 @@ def test_json_is_whole():
     calls = [one for one in found["host"]["calls"]
              if one["state"] == "missing" and one["required"]]
     assert found["ok"] == (not wanted and not calls)
+    assert [one["name"] for one in found["providers"]] == ["native", "local", "oci",
+                                                           "launcher", "gvisor", "vm", "wasm"]
+    for one in found["providers"]:
+        assert set(one) == {"name", "state", "detail", "loss", "repair", "about", "abilities",
+                            "layers"}
+        if one["name"] == "native":  # the others need tools and time that a host may lack
+            assert (one["state"] == "missing") == bool(calls)
+        assert one["state"] == "ok" or one["detail"] and one["repair"]
+    assert {"walls", "sessions"} <= set(found["providers"][0]["abilities"])
+    assert found["providers"][1]["abilities"] == ["terminal", "venv"]
     assert found["host"]["uid"] == os.geteuid()
     assert found["host"]["cgroup"]["means"] in ("cgroup2", "cgroup1", "systemd-scope", "none")
 
@@ -198,7 +208,11 @@ def test_everything_missing():
     found = diagnose(names=list(CALLS))
     assert not found["ok"]
     assert time.monotonic() - start < 20
-    assert doctor(names=list(CALLS)).returncode == 1
+    done = doctor(names=list(CALLS))
+    assert done.returncode == 1
+    assert "provider native" in done.stdout.splitlines()[-1]
+    for one in found["providers"]:
+        assert one["state"] == "missing" and "is missing" in one["detail"]
 
 
 @pytest.mark.user

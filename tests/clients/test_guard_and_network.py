@@ -50,6 +50,19 @@ def test_risk(unix):
     assert isinstance(risk, brig.Risk) and risk.score > 0 and risk.reasons
 
 
+def test_provider(client):
+    """One that the policy names is taken; any other is refused."""
+    assert client.execute("1", provider="native").provider == "native"
+    with pytest.raises(brig.Problem, match="does not allow the provider local"):
+        client.execute("1", provider="local")
+
+
+def test_venv(client):
+    """One that does not exist, or that the policy does not list."""
+    with pytest.raises(brig.Problem, match="virtualenv .*no-such"):
+        client.execute("1", venv="no-such")
+
+
 def test_guard_of_a_session(served):
     with served.session(guard="strict", idle_timeout=60) as session:
         assert session.run("import os").status == "rejected"

@@ -35,6 +35,13 @@ LOST = {
     "clone3": None,
     "openat2": None,
 }
+# Cells with brig's agent in them: the layers that brig makes there, beside those of the tool.
+AGENTS = {
+    "crun": {"provider": "oci", "oci": {"runtime": "crun"}},
+    "runc": {"provider": "oci", "oci": {"runtime": "runc"}},
+    "bubblewrap": {"provider": "launcher", "launcher": {"name": "bubblewrap"}},
+}
+BY_THE_AGENT = ["landlock", "landlock-late", "notify", "timens", "overlay"]
 # The removed feature -> words of which the error has one.
 REFUSED = {
     "userns": ["user namespaces"],
@@ -68,6 +75,11 @@ def place(tmp_path_factory):
     policy = policies / "whole.json"
     policy.write_text(json.dumps({"extends": "default", "may_miss": sorted(ALWAYS_MISSED)}))
     policy.chmod(0o600)
+    for name, settings in AGENTS.items():
+        for kind, may_miss in (("", {}), ("-whole", {"may_miss": sorted(ALWAYS_MISSED)})):
+            policy = policies / f"{name}{kind}.json"
+            policy.write_text(json.dumps({"extends": "default", **settings, **may_miss}))
+            policy.chmod(0o600)
     return place
 
 
@@ -118,6 +130,18 @@ def test_refused_by_a_policy_that_misses_nothing(place, whole, missing):
     assert result["error"]["code"] == "host"
     assert f"layer {LOST[missing]} " in result["error"]["message"]
     assert "may_miss" in result["error"]["remedy"]
+
+
+@pytest.mark.parametrize("missing", BY_THE_AGENT)
+@pytest.mark.parametrize("tool", AGENTS)
+def test_with_an_agent(place, whole, tool, missing):
+    """The same in a container or a launcher's cell."""
+    result, status = python(place, missing, "--config", place / "config", "--policy", tool)
+    assert status == 0 and result["stdout"] == "ran\n", result
+    assert whole - set(result["layers"]) == {LOST[missing]}
+    result, status = python(place, missing, "--config", place / "config", "--policy",
+                            f"{tool}-whole")
+    assert status == 125 and f"layer {LOST[missing]} " in result["error"]["message"], result
 
 
 @pytest.mark.parametrize("missing", REFUSED)

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
-#include "base/sha256.h"
+#include "base/bytes/sha256.h"
+#include "base/files/path.h"
 #include "lib/build/build_cache.h"
 
 #define MAGIC      "brigbld1"

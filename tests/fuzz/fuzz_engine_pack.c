@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/block.h"
+#include "base/bytes/block.h"
 #include "engine/engine_pack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

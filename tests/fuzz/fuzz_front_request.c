@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
+#include "base/files/path.h"
 #include "front/access/tokens.h"
 #include "front/execution/stored.h"
 #include "front/request/execution_request.h"

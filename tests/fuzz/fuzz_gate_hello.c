@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gate/client_hello.h"
+#include "gate/tls/client_hello.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "gate/http_head.h"
+#include "gate/connection/http_head.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gate/tls_opener.h"
+#include "gate/tls/tls_opener.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

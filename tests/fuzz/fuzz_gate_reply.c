@@ -2,7 +2,7 @@
 /* Replies of name servers: two bytes choose the query, the rest is the message. */
 #include <stdlib.h>
 
-#include "gate/dns_message.h"
+#include "gate/dns/dns_message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "gate_tls/socket_bio.h"
+#include "tls/socket_bio.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -89,13 +89,11 @@ static void step(struct peer *peer, struct socket_bio *wire, BIO *bio, const uin
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static BIO_METHOD *method;
 	int pair[2];
 
-	method = method ? method : socket_bio_method_new();
 	/* The number of steps, the amount read ahead; the steps; the bytes. */
-	if (!method || size < 2 || size < 2 + 2 * (size_t)(data[0] % STEPS_MAX) ||
-	    size > BYTES_MAX || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+	if (size < 2 || size < 2 + 2 * (size_t)(data[0] % STEPS_MAX) || size > BYTES_MAX ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
 		return 0;
 	}
 	const uint8_t *steps = data + 2;
@@ -107,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	peer.said = data[1] < peer.size ? data[1] : peer.size;
 	buf_add(&wire.first, peer.data, peer.said);
-	BIO *bio = socket_bio_new(method, &wire);
+	BIO *bio = socket_bio_new(&wire);
 	check(bio && !wire.first.failed);
 	for (size_t i = 0; i < count; i++) {
 		step(&peer, &wire, bio, steps + 2 * i);

@@ -12,13 +12,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/json/json_out.h"
-#include "http/connections.h"
-#include "http/exchange.h"
-#include "http/limits.h"
-#include "http/method.h"
-#include "http/reader.h"
+#include "http/connection/connections.h"
+#include "http/connection/exchange.h"
+#include "http/http_limits.h"
+#include "http/message/method.h"
+#include "http/message/request_reader.h"
 
 #define SIZE_LIMIT   16384
 #define BODY_LIMIT   4096

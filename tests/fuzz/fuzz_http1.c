@@ -14,7 +14,7 @@
 
 #include <llhttp.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
 #include "http1/characters.h"
 #include "http1/http1.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files/path.h"
 #include "base/id.h"
-#include "base/path.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
+#include "base/bytes/utf8.h"
 #include "base/json/json_in.h"
 #include "base/json/json_locate.h"
-#include "base/utf8.h"
 
 #define KEYS_MAX 64 /* each is a walk over the text */
 

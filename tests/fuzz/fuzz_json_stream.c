@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
 #include "base/json/json_stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

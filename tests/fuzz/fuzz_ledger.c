@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "ledger/chain_key.h"
-#include "ledger/ledger_calls.h"
-#include "ledger/result_facts.h"
+#include "ledger/role/ledger_calls.h"
+#include "ledger/store/result_facts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/json/json_out.h"
+#include "base/json/json_bounded.h"
 #include "base/outcome.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -42,9 +42,21 @@ static void read_rest(const struct outcome *outcome, const char *json)
 	outcome_skeleton(outcome, json, &text);
 	require(text.size <= outcome->json_size + 2 * sizeof(struct outcome));
 	buf_done(&text);
-	do {
-		before = at;
-	} while (outcome_file_next(outcome, json, &at, &file) && at > before);
+	json_t *root = NULL;
+	if (outcome_parse(outcome, json, &root) == 0) {
+		require(json_is_object(root));
+		json_decref(root);
+	}
+	for (before = at; outcome_file_next(outcome, json, &at, &file) && at > before;
+	     before = at) {
+		char *path = outcome_file_path(&file);
+		struct buf rest = { 0 };
+
+		outcome_file_rest(&file, &rest);
+		require(rest.size <= file.head_size + 2);
+		buf_done(&rest);
+		free(path);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes/utf8.h"
+#include "base/files/path.h"
 #include "base/json/json_out.h"
-#include "base/path.h"
-#include "base/utf8.h"
 
 #define SIDE 300
 

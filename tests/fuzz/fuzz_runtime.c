@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
-#include "runtime/closure_rules.h"
+#include "base/files/path.h"
+#include "runtime/closure/closure_rules.h"
 #include "runtime/runtime.h"
 #include "runtime/runtime_rules.h"
 

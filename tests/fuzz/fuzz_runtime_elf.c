@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime/elf_needs.h"
+#include "runtime/closure/elf_needs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -111,6 +111,8 @@ def connect(address):
         r = libc.connect(s.fileno(), address, 16)
         return "connected" if r == 0 else "errno %d" % ctypes.get_errno()
 print(connect(good), connect(bad))
+# The gate need not serve a connection that is closed at once: this one stays open.
+kept = socket.create_connection(("public.test", 7000))
 address = ctypes.create_string_buffer(good, 16)
 stop = False
 def flip():

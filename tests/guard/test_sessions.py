@@ -246,3 +246,20 @@ def test_a_value_that_is_no_json_is_shown(mcp, language, code, shown):
     assert result["value"] is None and result["value_repr"] == shown
     assert shown in answer["content"][0]["text"]
     mcp.tool("close_session", session_id=session)
+
+
+@pytest.mark.parametrize("start", [["--cold"], []], ids=["cold", "warm"])
+def test_own_list_of_modules(config, start):
+    """The guard's own imports for a later run are not checked against the policy's list."""
+    mcp = Mcp("--config", str(config), "--policy", "few", *start)
+    session = mcp.tool("open_session", language="python")["id"]
+
+    def run(code):
+        return mcp.tool("execute_code", code=code, session_id=session)
+
+    for n in range(3):
+        assert run(f"import math\nmath.floor({n}.5)")["value"] == n
+        assert run("import socket")["status"] == "rejected"
+        assert run("exec('import socket')")["status"] == "failed"
+        assert run("1 / 0")["stderr"].endswith("ZeroDivisionError: division by zero\n")
+    mcp.close()

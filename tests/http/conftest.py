@@ -20,7 +20,7 @@ def program(tmp_path_factory):
     target = tmp_path_factory.mktemp("http") / "server"
     subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-Werror",
                     "-I", TREE / "src", "-I", TREE / "include", "-o", target, HERE / "server.c",
-                    BUILD / "libserve.a", BUILD / "libbrig.a", "-ltls", "-lssl", "-lcrypto"],
+                    BUILD / "libserve.a", BUILD / "libbrig.a", "-lssl", "-lcrypto"],
                    check=True)
     return target
 

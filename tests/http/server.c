@@ -15,12 +15,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "http/http.h"
+#include "http_tls/endpoint.h"
 #include "loop/loop.h"
-#include "tls/endpoint.h"
 
 struct host {
 	struct loop *loop;

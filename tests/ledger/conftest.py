@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).parent
 @pytest.fixture(scope="session")
 def driver(tmp_path_factory):
     program = tmp_path_factory.mktemp("driver") / "driver"
-    sources = [HERE / "driver.c", *sorted((TREE / "src/ledger").glob("*.c")),
+    sources = [HERE / "driver.c", *sorted((TREE / "src/ledger").rglob("*.c")),
                TREE / "src/loop/loop.c", TREE / "src/role/message.c",
                TREE / "src/role/message_block.c", TREE / "src/role/message_queue.c"]
     subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O1", "-g", "-I", TREE / "include",

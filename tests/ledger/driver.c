@@ -26,7 +26,7 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "ledger/ledger.h"
-#include "ledger/ledger_role.h"
+#include "ledger/role/ledger_role.h"
 
 #define CODE "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 

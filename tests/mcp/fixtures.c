@@ -17,8 +17,8 @@
 
 #include "fixtures.h"
 #include "http/http.h"
-#include "mcp/mcp_http.h"
-#include "mcp/mcp_stdio.h"
+#include "mcp/transport/mcp_http.h"
+#include "mcp/transport/mcp_stdio.h"
 
 static void must(int r, const char *what)
 {

@@ -6,10 +6,12 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
 
+import pytest
 from callers import quiet, running, serve, wait_for
 
 RUN = {"code": "print(1)"}
@@ -183,3 +185,64 @@ def _status(client):
         return client.ask("GET", "/v1/runtimes").status
     except OSError:
         return None
+
+
+class Upload:
+    """A request whose head was admitted, and whose body has come in part."""
+
+    def __init__(self, house, name, size):
+        self.body = json.dumps({"code": "print(1)", "stdin": "x" * size}).encode()
+        self.socket = socket.create_connection(("127.0.0.1", house.port), 60)
+        head = (f"POST /v1/execute HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {house.tokens[name]}\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {len(self.body)}\r\n"
+                "Expect: 100-continue\r\nConnection: close\r\n\r\n")
+        self.socket.sendall(head.encode())
+        # Without this line the token might be looked up after the change.
+        assert self.socket.recv(64) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        self.socket.sendall(self.body[:len(self.body) // 2])
+
+    def finish(self):
+        self.socket.sendall(self.body[len(self.body) // 2:])
+        with self.socket:
+            response = http.client.HTTPResponse(self.socket)
+            response.begin()
+            return response.status, json.loads(response.read())
+
+
+@pytest.mark.parametrize("size", [100, 600_000])
+def test_while_a_body_is_sent(make_house, size):
+    """The token counts as it is when the body is complete."""
+    house = make_house(tokens=[("alice",), ("mallory",), ("bound",), ("moved",), ("gone",)])
+    uploads = {name: Upload(house, name, size) for name in house.tokens}
+
+    def change(entries, listed):
+        without("mallory")(entries, listed)
+        without("gone")(entries, listed)
+        entries["bound"].update(policies=["strict"])
+        entries["moved"].update(tenant="elsewhere")
+
+    uploads.pop("gone").socket.close()
+    reread(house, change)
+    status, result = uploads["alice"].finish()
+    assert status == 200 and result["stdout"] == "1\n"
+    status, problem = uploads["mallory"].finish()
+    assert status == 401 and problem["code"] == "unauthorized"
+    status, problem = uploads["bound"].finish()
+    assert status == 403, problem
+    status, result = uploads["moved"].finish()
+    assert status == 200
+    # It belongs to the tenant that the token has now.
+    found = house.unix().ask("GET", "/v1/executions?tenant=elsewhere").json()["executions"]
+    assert [one["id"] for one in found] == [result["id"]]
+    assert house.server.readies() == 1
+
+
+def test_a_token_that_expires_while_a_body_is_sent(make_house):
+    house = make_house()
+    until = time.time() + 4.5
+    expires = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(until))
+    reread(house, lambda entries, _: entries["mallory"].update(expires=expires))
+    upload = Upload(house, "mallory", 100)
+    time.sleep(max(0, until - time.time()))
+    status, problem = upload.finish()
+    assert status == 401 and problem["code"] == "unauthorized"

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "http1/http1.h"
 
 struct fixture {

@@ -23,8 +23,8 @@
 #include "base/id.h"
 #include "ledger/chain_key.h"
 #include "ledger/ledger.h"
-#include "ledger/ledger_role.h"
-#include "ledger/store.h"
+#include "ledger/role/ledger_role.h"
+#include "ledger/store/store.h"
 
 struct place {
 	char path[40];

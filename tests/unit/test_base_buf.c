@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 
 static void test_empty(void **state)
 {

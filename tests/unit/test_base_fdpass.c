@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fdpass.h"
+#include "base/files/fdpass.h"
 
 struct pair {
 	int here, there;

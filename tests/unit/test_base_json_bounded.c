@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
-#include "base/buf.h"
+#include "base/bytes/base64.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
 #include "base/json/json_bounded.h"
 

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
+#include "base/bytes/sha256.h"
 #include "base/cleanup.h"
 #include "base/json/json_stream.h"
-#include "base/sha256.h"
 
 #define LONG "0123456789012345678901234567890123456789012345678901234567890123456789"
 #define B64                                                                                        \

@@ -11,11 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes/rope.h"
 #include "base/cleanup.h"
+#include "base/files/memfile.h"
+#include "base/json/json_bounded.h"
 #include "base/json/json_out.h"
-#include "base/memfile.h"
 #include "base/outcome.h"
-#include "base/rope.h"
 
 #define JSON                                                                                       \
 	"{\"id\":\"x\",\"status\":\"failed\",\"stdout\":\"a\\\"b\\\\\",\"stderr\":\"\","           \
@@ -53,10 +54,48 @@ static void test_find(void **state)
 	assert_true(outcome_file_next(&outcome, JSON, &at, &file));
 	assert_int_equal(file.size, 3);
 	assert_memory_equal(file.base64, "QUJD", 4);
+	char *path = outcome_file_path(&file);
+	assert_string_equal(path, "a,\"size\":9");
+	free(path);
+	text.size = 0;
+	outcome_file_rest(&file, &text);
+	assert_string_equal(text.data, "{\"size\":3,\"sha256\":\"\"}");
 	assert_true(outcome_file_next(&outcome, JSON, &at, &file));
 	assert_int_equal(file.size, 0);
 	assert_false(outcome_file_next(&outcome, JSON, &at, &file));
 	buf_done(&text);
+}
+
+/* Short enough, but not the work of the warden: such texts take long to parse. */
+static void test_parse(void **state)
+{
+	static const char *const filler[] = { ",[]", ",0", ",{}", ",\"\"" };
+	struct outcome outcome;
+	json_t *root = NULL;
+
+	(void)state;
+	assert_int_equal(outcome_find(JSON, strlen(JSON), &outcome), 0);
+	assert_int_equal(outcome_parse(&outcome, JSON, &root), 0);
+	assert_string_equal(json_string_value(json_object_get(root, "status")), "failed");
+	assert_true(json_is_null(json_object_get(root, "value")));
+	json_decref(root);
+	for (size_t i = 0; i < ARRAY_SIZE(filler); i++) {
+		struct buf text = { 0 };
+
+		buf_adds(&text, "{\"status\":\"ok\",\"x\":[0");
+		while (text.size < OUTCOME_SKELETON_MAX / 2) {
+			buf_adds(&text, filler[i]);
+		}
+		buf_adds(&text, "]}");
+		assert_int_equal(outcome_find(text.data, text.size, &outcome), 0);
+		assert_int_equal(outcome_parse(&outcome, text.data, &root), -EPROTO);
+		while (text.size <= OUTCOME_SKELETON_MAX) {
+			buf_adds(&text, "                ");
+		}
+		buf_adds(&text, "}");
+		assert_int_equal(outcome_find(text.data, text.size, &outcome), -EPROTO);
+		buf_done(&text);
+	}
 }
 
 static void test_wrong_texts(void **state)
@@ -283,10 +322,10 @@ static void test_blocks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),          cmocka_unit_test(test_wrong_texts),
-		cmocka_unit_test(test_wrong_records), cmocka_unit_test(test_streams),
-		cmocka_unit_test(test_measure),       cmocka_unit_test(test_ropes),
-		cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_find),        cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_wrong_texts), cmocka_unit_test(test_wrong_records),
+		cmocka_unit_test(test_streams),     cmocka_unit_test(test_measure),
+		cmocka_unit_test(test_ropes),       cmocka_unit_test(test_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/path.h"
+#include "base/files/path.h"
 
 static void test_beneath(void **state)
 {

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "base/publish.h"
+#include "base/files/publish.h"
 
 struct place {
 	char path[32];

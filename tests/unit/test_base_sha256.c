@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "base/sha256.h"
+#include "base/bytes/sha256.h"
 
 static void test_vectors(void **state)
 {

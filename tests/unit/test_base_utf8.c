@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/bytes/utf8.h"
 #include "base/cleanup.h"
 #include "base/json/json_out.h"
-#include "base/utf8.h"
 
 static void test_every_character(void **state)
 {

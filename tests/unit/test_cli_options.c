@@ -151,12 +151,44 @@ static void test_mention(void **state)
 	assert_false(options_mention(3, (char *[]){ run, dashes, json, NULL }, "--json"));
 }
 
+static const struct option_info *row_of(const char *name)
+{
+	size_t count = run_options(RUN_COMMAND_RUN, options);
+
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(options[i].name, name) == 0) {
+			return &options[i];
+		}
+	}
+	return NULL;
+}
+
+static void test_words(void **state)
+{
+	const struct option_info *start = row_of("--start");
+	struct run_args line;
+
+	(void)state;
+	assert_non_null(start);
+	assert_int_equal(start->complete->kind, COMPLETE_WORDS);
+	assert_int_equal(start->complete->count, 3);
+	/* Each word that a shell offers is one that the option accepts. */
+	for (size_t i = 0; i < start->complete->count; i++) {
+		const char *word = completion_word(start->complete, i);
+
+		assert_int_equal(PARSE(&line, NULL, "run", "--start", word), 0);
+	}
+	assert_true(row_of("--in")->repeats);
+	assert_false(row_of("--lang")->repeats);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forms),        cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_limit_errors), cmocka_unit_test(test_no_abbreviation),
 		cmocka_unit_test(test_help),         cmocka_unit_test(test_mention),
+		cmocka_unit_test(test_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "cli/token/token_file.h"
 
 static char directory[] = "/tmp/brig-tokens-XXXXXX";

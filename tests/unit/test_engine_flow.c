@@ -17,8 +17,8 @@
 
 #include "base/clock.h"
 #include "engine/engine.h"
-#include "engine/engine_gather.h"
-#include "engine/engine_messages.h"
+#include "engine/remote/engine_gather.h"
+#include "engine/remote/engine_messages.h"
 
 #define STREAMS 400u  /* more windows than a queue holds */
 #define ENDS    5000u /* and more ends than it holds */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Forks of sessions: completed, cancelled at any moment, and with an engine that is freed. */
-#include "engine/engine_fork.h"
+#include "engine/fork/engine_fork.h"
 #include "engine_fixture.h"
 
 #define STEPS 24
@@ -233,7 +233,7 @@ static void test_copied_in_slices(void **state)
 		assert_int_equal(outcome.failed, 0);
 		const struct local_fork *under =
 			LIST_FIRST(all_forks(&fixture), const struct local_fork, node);
-		turns += under && under->state == FORK_COPYING;
+		turns += under && fork_is_copying(under);
 	}
 	assert_true(turns >= MEGABYTES + FILES / 16);
 	json_t *root = json_loadb(outcome.data, outcome.size, 0, NULL);

@@ -4,7 +4,7 @@
  */
 #include "engine_fixture.h"
 
-#include "engine/engine_local.h"
+#include "engine/local/engine_local.h"
 
 #define LOOKS       100
 #define PATIENCE_NS (60000 * MS)

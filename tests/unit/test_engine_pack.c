@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/spool.h"
+#include "base/files/spool.h"
 #include "engine/engine_pack.h"
 
 static const char *const args[] = { "", "two words", NULL };

@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "engine/engine.h"
-#include "engine/engine_messages.h"
+#include "engine/remote/engine_messages.h"
 #include "role/message.h"
 
 /* --- an engine controlled by the language ---------------------------------------------------- */

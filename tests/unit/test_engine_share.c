@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "engine/engine_share.h"
+#include "engine/local/engine_share.h"
 
 #define MS     UINT64_C(1000000)
 #define SECOND (1000 * MS)

@@ -95,7 +95,7 @@ static void test_many_parts_are_one_word(void **state)
 	(void)state;
 	assert_int_equal(loop_new(&scene.front.loop), 0);
 	execution->front = &scene.front;
-	execution->queued = true;
+	execution->kind = EXECUTION_QUEUED;
 	scene.front.executions = execution;
 	execution_notify_output(execution);
 	assert_int_equal(execution->notify.place, 0); /* nobody listens */
@@ -134,7 +134,7 @@ static void test_output_while_they_are_told(void **state)
 	(void)state;
 	assert_int_equal(loop_new(&scene.front.loop), 0);
 	execution->front = &scene.front;
-	execution->queued = true;
+	execution->kind = EXECUTION_QUEUED;
 	scene.front.executions = execution;
 	listen_all(&scene, execution);
 	execution_notify_output(execution);
@@ -174,6 +174,7 @@ static void test_the_end_is_told_in_turns(void **state)
 	execution->front = &scene.front;
 	scene.front.executions = execution;
 	listen_all(&scene, execution);
+	execution->state = EXECUTION_WAITING;
 	execution_notify_output(execution); /* not told any more: whoever hears of the end looks */
 	execution_save(execution);
 	assert_int_equal(scene.ended, AT_ONCE);

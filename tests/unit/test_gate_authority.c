@@ -12,6 +12,7 @@
 
 #include "gate_tls/authority.h"
 #include "gate_tls/hosts.h"
+#include "tls/pem.h"
 
 static const char *const names[] = { "a.test", "b.internal" };
 
@@ -117,13 +118,13 @@ static void test_lists(void **state)
 	assert_int_equal(authority_new(names, 2, &authority), 0);
 	assert_int_equal(PEM_write_bio_X509(bio, authority.certificate), 1);
 	size_t size = (size_t)BIO_get_mem_data(bio, &text);
-	X509_STORE *store = tls_store_parse(text, size);
+	X509_STORE *store = pem_authorities(text, size);
 	assert_non_null(store);
 	X509_STORE_free(store);
 	/* Texts without a whole certificate are refused. */
-	assert_null(tls_store_parse("", 0));
-	assert_null(tls_store_parse("nothing of the kind\n", 20));
-	assert_null(tls_store_parse(text, size / 2));
+	assert_null(pem_authorities("", 0));
+	assert_null(pem_authorities("nothing of the kind\n", 20));
+	assert_null(pem_authorities(text, size / 2));
 	BIO_free(bio);
 	authority_free(&authority);
 }

@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gate/client_hello.h"
-#include "gate/dns_message.h"
-#include "gate/hello_reply.h"
-#include "gate/host_files.h"
-#include "gate/http_head.h"
+#include "gate/connection/http_head.h"
+#include "gate/dns/dns_message.h"
+#include "gate/dns/host_files.h"
+#include "gate/tls/client_hello.h"
+#include "gate/tls/hello_reply.h"
 
 static void test_questions(void **state)
 {

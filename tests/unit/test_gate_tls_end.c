@@ -13,13 +13,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "gate_tls/authority.h"
 #include "gate_tls/hosts.h"
-#include "gate_tls/socket_bio.h"
 #include "gate_tls/tls_end.h"
+#include "tls/tls_context.h"
 
 #define NAME        "a.test"
 #define FRAGMENT    512 /* the shortest that OpenSSL makes */
@@ -172,11 +172,10 @@ static void make_gate(struct scene *scene, const struct authority *authority)
 	X509_STORE *store = X509_STORE_new();
 
 	scene->hosts = calloc(1, sizeof(*scene->hosts));
-	scene->hosts->wires = socket_bio_method_new();
 	scene->hosts->count = 1;
 	memcpy(scene->hosts->list[0].name, NAME, sizeof(NAME));
 	assert_int_equal(X509_STORE_add_cert(store, authority->certificate), 1);
-	scene->hosts->list[0].client = tls_client_context(store);
+	scene->hosts->list[0].client = tls_context_client(store);
 	SSL_CTX_set_info_callback(scene->hosts->list[0].client, count_turn);
 	X509_STORE_free(store);
 	scene->gate.opener_state = scene->hosts;
@@ -216,7 +215,6 @@ static void part(struct scene *scene)
 	SSL_free(scene->host.ssl);
 	SSL_CTX_free(scene->host.context);
 	SSL_CTX_free(scene->hosts->list[0].client);
-	BIO_meth_free(scene->hosts->wires);
 	free(scene->hosts);
 }
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "http/answer.h"
+#include "http/message/answer.h"
 
 static void test_add(void **state)
 {

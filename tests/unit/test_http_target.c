@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "http/target.h"
+#include "http/message/target.h"
 
 static void test_right(void **state)
 {

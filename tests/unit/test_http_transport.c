@@ -14,8 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "http/connections.h"
-#include "http/exchange.h"
+#include "http/connection/connections.h"
+#include "http/connection/exchange.h"
 
 struct host {
 	struct loop *loop;

@@ -12,11 +12,11 @@
 #include <sodium/core.h>
 #include <sodium/crypto_sign.h>
 
-#include "base/chain.h"
-#include "ledger/json_facts.h"
+#include "base/bytes/chain.h"
 #include "ledger/ledger_messages.h"
-#include "ledger/result_facts.h"
-#include "ledger/timestamp.h"
+#include "ledger/store/json_facts.h"
+#include "ledger/store/result_facts.h"
+#include "ledger/store/timestamp.h"
 
 #define ID "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 

@@ -6,9 +6,9 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
-#include "ledger/audit_verify.h"
-#include "ledger/flusher.h"
+#include "ledger/audit/audit_verify.h"
 #include "ledger/ledger_messages.h"
+#include "ledger/role/flusher.h"
 #include "role/message.h"
 
 static void life(void **state)

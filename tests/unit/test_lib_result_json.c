@@ -96,7 +96,7 @@ static void test_limit(void **state)
 	assert_true(json_is_null(json_object_get(verdict, "operator_remedy")));
 	json_t *limits = json_object_get(root, "limits");
 	assert_int_equal(json_integer_value(json_object_get(limits, "wall_ms")), 500);
-	assert_int_equal(json_object_size(limits), 13);
+	assert_int_equal(json_object_size(limits), 14);
 	json_decref(root);
 	brig_result_free(result);
 }

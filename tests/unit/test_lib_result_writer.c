@@ -14,6 +14,8 @@
 
 #include "base/cleanup.h"
 #include "lib/api/result_writer.h"
+#include "lib/guard/value.h"
+#include "net/gate_messages.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -230,12 +232,79 @@ static void test_bound(void **state)
 	}
 }
 
+/* --- the part that roles parse ---------------------------------------------------------------- */
+
+#define EVENTS 62 /* the sum of the rooms in run/events.c */
+#define WORST  1  /* a byte that takes six in JSON */
+
+static char *worst(size_t size)
+{
+	return filled(size, "\1");
+}
+
+/* Every text of a result as long as it can be, and worse than a program can make it. */
+static struct brig_result *longest(void)
+{
+	struct brig_result *result = sample(0, "x", 0);
+
+	result->events = calloc(EVENTS, sizeof(*result->events));
+	result->events_count = EVENTS;
+	for (size_t i = 0; i < EVENTS; i++) {
+		memset(result->events[i].subject, WORST, sizeof(result->events[i].subject) - 1);
+		memset(result->events[i].reason, WORST, sizeof(result->events[i].reason) - 1);
+		result->events[i].count = result->events[i].first_ns = INT64_MAX;
+	}
+	result->networked = true;
+	result->connections = calloc(GATE_TOLD_MAX, sizeof(*result->connections));
+	result->connections_count = GATE_TOLD_MAX;
+	for (size_t i = 0; i < GATE_TOLD_MAX; i++) {
+		struct brig_connection *one = &result->connections[i];
+		one->host = worst(NET_NAME_MAX);
+		memset(one->address, WORST, sizeof(one->address) - 1);
+		memset(one->verdict, WORST, sizeof(one->verdict) - 1);
+		one->bytes_up = one->bytes_down = one->took_ns = INT64_MAX;
+	}
+	result->value_repr = worst(VALUE_REPR_BYTES);
+	result->files_note = worst(2000);
+	result->denied = result->refused = result->risk_known = true;
+	memset(result->denial.meaning, WORST, sizeof(result->denial.meaning) - 1);
+	memset(result->denial.reason, WORST, sizeof(result->denial.reason) - 1);
+	memset(result->refusal.reason, WORST, sizeof(result->refusal.reason) - 1);
+	for (size_t i = 0; i < sizeof(result->risk_reasons) - 1; i++) {
+		result->risk_reasons[i] = i % 2 ? '\n' : 'x';
+	}
+	memset(result->remedy, WORST, sizeof(result->remedy) - 1);
+	memset(result->operator_remedy, WORST, sizeof(result->operator_remedy) - 1);
+	memset(result->policy, WORST, sizeof(result->policy) - 1);
+	return result;
+}
+
+static void test_the_longest_skeleton(void **state)
+{
+	struct brig_result *result = longest();
+	struct outcome outcome;
+	const char *json;
+	json_t *root = NULL;
+	unsigned steps;
+
+	(void)state;
+	struct block *block = write_all(result, 4 * MIB, &steps);
+	assert_int_equal(outcome_read(block->data, block->size, &outcome, &json), 0);
+	assert_int_equal(outcome_parse(&outcome, json, &root), 0);
+	assert_int_equal(json_array_size(json_object_get(root, "events")), EVENTS);
+	assert_int_equal(json_array_size(json_object_get(root, "network")), GATE_TOLD_MAX);
+	json_decref(root);
+	block_unref(block);
+	brig_result_free(result);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_short_is_one_step),
 		cmocka_unit_test(test_long_is_many_steps),
 		cmocka_unit_test(test_encodings),
+		cmocka_unit_test(test_the_longest_skeleton),
 		cmocka_unit_test(test_bound),
 	};
 

@@ -138,11 +138,84 @@ static void test_left_behind(void **state)
 	expect(session, "p.kill(); p.wait()", BRIG_OK, "", "-9");
 	/* A flood between runs is not read at all. */
 	expect(session,
-	       "def flood():\n  while True: print('x' * 1000, flush=True)\n"
+	       "def flood():\n  time.sleep(.2)\n  while True: print('x' * 1000, flush=True)\n"
 	       "threading.Thread(target=flood, daemon=True).start()",
 	       BRIG_OK, NULL, NULL);
+	pause.tv_nsec = 500000000;
 	nanosleep(&pause, NULL);
 	expect_alive(session);
+	brig_session_close(session);
+	brig_context_free(context);
+}
+
+/* Counts the calls; the run that it belongs to may be gone. */
+static void count_output(void *user, int stream, const void *data, size_t size)
+{
+	(void)stream;
+	(void)data;
+	(void)size;
+	++*(unsigned *)user;
+}
+
+/*
+ * A session ends after its runs were freed: the end of its cell reads the rest of the output and
+ * collects files, and must use nothing that the last run has lent.
+ */
+static void test_end_after_runs(void **state)
+{
+	const char *const globs[] = { "*.txt", "deep/**", NULL };
+	struct brig_context *context = new_context(false);
+	struct brig_session *session = open_session(context, "python");
+	unsigned calls = 0;
+	struct brig_request request = {
+		.size = sizeof(request),
+		.code = "import threading, time\n"
+			"def noise():\n  time.sleep(.05)\n  print('late', flush=True)\n"
+			"threading.Thread(target=noise).start()\nopen('a.txt', 'w').write('a')",
+		.out = globs,
+		.on_output = count_output,
+		.user = &calls,
+	};
+	struct brig_result *result = run_request(session, &request);
+
+	(void)state;
+	assert_int_equal(result->status, BRIG_OK);
+	assert_int_equal(result->files_count, 1);
+	brig_result_free(result);
+	struct timespec pause = { .tv_nsec = 300000000 };
+	nanosleep(&pause, NULL);
+	unsigned before = calls;
+	brig_session_end(session, "enough");
+	expect_gone(session, "enough");
+	assert_int_equal(calls, before);
+	brig_session_close(session);
+	brig_context_free(context);
+}
+
+/* The same for a run that was freed before its end. */
+static void test_end_of_abandoned_run(void **state)
+{
+	const char *const globs[] = { "*.txt", NULL };
+	struct brig_context *context = new_context(false);
+	struct brig_session *session = open_session(context, "python");
+	struct brig_error error = { 0 };
+	struct brig_run *run = NULL;
+	unsigned calls = 0;
+	struct brig_request request = {
+		.size = sizeof(request),
+		.code = "import time\nopen('a.txt', 'w').write('a')\ntime.sleep(60)",
+		.out = globs,
+		.on_output = count_output,
+		.user = &calls,
+	};
+
+	(void)state;
+	expect(session, "1", BRIG_OK, "", "1");
+	assert_int_equal(brig_session_start(session, &request, &run, &error), 0);
+	brig_run_free(run);
+	brig_session_end(session, "enough");
+	expect_gone(session, "enough");
+	assert_int_equal(calls, 0);
 	brig_session_close(session);
 	brig_context_free(context);
 }
@@ -150,10 +223,9 @@ static void test_left_behind(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_early_done),
-		cmocka_unit_test(test_forged_values),
-		cmocka_unit_test(test_left_behind),
+		cmocka_unit_test(test_ends),           cmocka_unit_test(test_early_done),
+		cmocka_unit_test(test_forged_values),  cmocka_unit_test(test_left_behind),
+		cmocka_unit_test(test_end_after_runs), cmocka_unit_test(test_end_of_abandoned_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,11 +10,15 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <brig/brig.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/files/fdpass.h"
+#include "lib/session/session.h"
 #include "session_fixture.h"
 
 /* Pipes alone: a cell that has just ended has its control groups open until they are removed. */
@@ -42,11 +46,59 @@ static void test_descriptors(void **state)
 	unsigned before = count_pipes();
 	expect(session,
 	       "s = socket.socket(fileno=os.dup(255))\n"
-	       "s.sendmsg([b'done 2 0 0\\n'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, "
-	       "array.array('i', [0, 1, 2]))]); os._exit(0)",
+	       "try: s.sendmsg([b'd'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, "
+	       "array.array('i', [0, 1, 2]))])\n"
+	       "except PermissionError: s.send(b'done 2 0 0\\n')\n"
+	       "else: s.send(b'one 2 0 0\\n')\n"
+	       "os._exit(0)",
 	       BRIG_OK, "", NULL);
 	assert_true(count_pipes() <= before);
 	brig_session_close(session);
+	brig_context_free(context);
+}
+
+/* Before Linux 6.16 a receiver cannot refuse descriptors. */
+static bool can_refuse(void)
+{
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	int r = fdpass_refuse(ends[0]);
+	close(ends[0]);
+	close(ends[1]);
+	return r == 1;
+}
+
+/*
+ * A descriptor that is dropped is closed by its receiver. The last close of this one waits half a
+ * minute for its peer, which never reads.
+ */
+static void test_slow_descriptor(void **state)
+{
+	(void)state;
+	if (!can_refuse()) {
+		skip();
+	}
+	struct brig_context *context = new_context(false);
+	struct brig_session *session = open_session(context, "python");
+	uint64_t before = clock_now_ns();
+	expect(session,
+	       "import array, os, socket, struct\n"
+	       "server = socket.create_server(('127.0.0.1', 0))\n"
+	       "server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)\n"
+	       "s = socket.create_connection(server.getsockname())\n"
+	       "s.setblocking(False)\n"
+	       "try:\n"
+	       "  while True: s.send(bytes(65536))\n"
+	       "except BlockingIOError: pass\n"
+	       "s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 30))\n"
+	       "line = socket.socket(fileno=os.dup(255))\n"
+	       "try: line.sendmsg([b'done 1 0 0\\n'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, "
+	       "array.array('i', [s.fileno()]))]); s.close()\n"
+	       "except PermissionError: print('refused')\n",
+	       BRIG_OK, "refused\n", NULL);
+	brig_session_close(session);
+	assert_true(clock_now_ns() - before < 15000 * MS);
 	brig_context_free(context);
 }
 
@@ -153,13 +205,43 @@ static void test_idle_memory(void **state)
 	brig_context_free(context);
 }
 
+/* The cell dies between runs, and its files are being collected: no run begins in it any more. */
+static void test_run_in_ending_cell(void **state)
+{
+	struct brig_context *context = new_context(false);
+	struct brig_session *session = open_session(context, "python");
+	struct brig_request request = { .size = sizeof(request), .code = "1" };
+	struct brig_error error = { 0 };
+	struct brig_run *run = NULL;
+
+	(void)state;
+	expect(session,
+	       "import os, threading, time\n"
+	       "for i in range(2000): os.close(os.open('/sandbox/out/%d' % i, os.O_CREAT))\n"
+	       "def end():\n  time.sleep(0.2); os._exit(3)\n"
+	       "threading.Thread(target=end, daemon=True).start()",
+	       BRIG_OK, "", NULL);
+	for (int i = 0; i < 100 && session->phase.run->state < RUN_ENDING; i++) {
+		struct pollfd ready = { .fd = brig_session_fd(session), .events = POLLIN };
+		poll(&ready, 1, 100);
+		brig_session_step(session);
+	}
+	assert_int_equal(session->phase.run->state, RUN_COLLECTING);
+	assert_int_equal(brig_session_start(session, &request, &run, &error), 0);
+	assert_int_equal(session->phase.run->state, RUN_COLLECTING);
+	assert_int_equal(brig_run_wait(run, &error), 0);
+	brig_run_free(run);
+	expect_gone(session, "its interpreter ended between runs with status 3");
+	brig_session_close(session);
+	brig_context_free(context);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_descriptors),
-		cmocka_unit_test(test_idle_work),
-		cmocka_unit_test(test_idle_descriptors),
-		cmocka_unit_test(test_idle_memory),
+		cmocka_unit_test(test_descriptors),     cmocka_unit_test(test_idle_work),
+		cmocka_unit_test(test_slow_descriptor), cmocka_unit_test(test_idle_descriptors),
+		cmocka_unit_test(test_idle_memory),     cmocka_unit_test(test_run_in_ending_cell),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,7 +99,7 @@ static void test_in_order(void **state)
 	struct supervised *s = *state;
 
 	send_message(s, LOCAL_STARTED, 0);
-	assert_true(s->local.started);
+	assert_int_equal(s->local.state, LOCAL_RUNNING);
 	assert_int_equal(s->run.state, RUN_RUNNING);
 	send_message(s, LOCAL_EXITED, 0);
 	assert_true(s->run.facts.exited);
@@ -127,6 +127,7 @@ static void test_out_of_order(void **state)
 		{ LOCAL_STARTED, LOCAL_FAILED },
 		{ LOCAL_FAILED, LOCAL_STARTED },
 		{ LOCAL_FAILED, LOCAL_EXITED },
+		{ LOCAL_FAILED, LOCAL_FAILED },
 		{ LOCAL_STARTED, LOCAL_EXITED, LOCAL_EXITED },
 		{ LOCAL_STARTED, LOCAL_EXITED, LOCAL_STARTED },
 	};
@@ -172,7 +173,7 @@ static void test_sizes(void **state)
 		void *fresh = NULL;
 		set_up(&fresh);
 		send_bytes(fresh, &record, sizes[i]);
-		assert_false(((struct supervised *)fresh)->local.started);
+		assert_int_equal(((struct supervised *)fresh)->local.state, LOCAL_STARTING);
 		assert_ended(fresh);
 		tear_down(&fresh);
 	}

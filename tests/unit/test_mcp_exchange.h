@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "mcp/mcp_http.h"
+#include "base/bytes/buf.h"
+#include "mcp/transport/mcp_http.h"
 
 #define FAKE_HEADERS 10
 

@@ -27,6 +27,7 @@ static const struct spec_input inputs[] = {
 static struct spec whole_spec(void)
 {
 	return (struct spec){
+		.provider = &native_provider,
 		.layers = LAYER_BIT(LAYER_COUNT) - 1,
 		.limits = { .cpu_ns = 3000000000u,
 			    .processes = 7,

@@ -145,20 +145,19 @@ static void test_no_time_of_grace(void **state)
 	static const struct {
 		enum run_state state;
 		enum wire_state wire;
-		bool held, prestarted;
+		enum cell_kind kind;
 	} cases[] = {
-		{ RUN_RUNNING, WIRE_ENDED, false, false },
-		{ RUN_ASSIGNED, WIRE_ENDED, true, false },
-		{ RUN_SETTING_UP, WIRE_HAVE_HANDLES, true, false },
-		{ RUN_SETTING_UP, WIRE_RUNNING, false, true },
-		{ RUN_HELD, WIRE_WAITING, true, false },
+		{ RUN_RUNNING, WIRE_ENDED, CELL_COLD },
+		{ RUN_ASSIGNED, WIRE_ENDED, CELL_HELD },
+		{ RUN_SETTING_UP, WIRE_HAVE_HANDLES, CELL_HELD },
+		{ RUN_SETTING_UP, WIRE_RUNNING, CELL_STARTED },
+		{ RUN_HELD, WIRE_WAITING, CELL_HELD },
+		{ RUN_RESTING, WIRE_ENDED, CELL_DRIVEN },
 	};
 	struct words *words = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct spec spec = { .limits.grace_ns = 1000000000u,
-				     .held = cases[i].held,
-				     .prestarted = cases[i].prestarted };
+		struct spec spec = { .limits.grace_ns = 1000000000u, .kind = cases[i].kind };
 		words->run->options.spec = &spec;
 		words->run->state = cases[i].state;
 		words->native->wire = cases[i].wire;
@@ -185,6 +184,35 @@ static void test_an_answer_for_the_round_before(void **state)
 	assert_int_equal(words->native->request, REQUEST_SENT);
 }
 
+/* A cell that is not made ahead does not wait: its limits would not be watched. */
+static void test_held_out_of_place(void **state)
+{
+	struct words *words = *state;
+	struct spec spec = { 0 };
+
+	words->run->options.spec = words->run->watch.spec = &spec;
+	words->run->state = RUN_SETTING_UP;
+	words->run->timer = words->native->cell.pidfd = -1;
+	words->native->wire = WIRE_HAVE_LISTENER;
+	say(words, WIRE_HELD);
+	assert_int_equal(native_on_control(words->run), 0);
+	assert_int_equal(words->run->state, RUN_ENDING);
+	assert_int_equal(words->run->facts.ending, ENDING_PROTOCOL);
+}
+
+/* A session's interpreter was ready before its start was reported: its cell still rests. */
+static void test_started_at_rest(void **state)
+{
+	struct words *words = *state;
+
+	words->run->state = RUN_RESTING;
+	words->native->wire = WIRE_HAVE_LISTENER;
+	say(words, WIRE_STARTED);
+	assert_int_equal(native_on_control(words->run), 0);
+	assert_int_equal(words->run->state, RUN_RESTING);
+	assert_int_equal(words->native->wire, WIRE_RUNNING);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +223,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_time_of_grace, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_an_answer_for_the_round_before, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_held_out_of_place, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_started_at_rest, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

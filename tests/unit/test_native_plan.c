@@ -13,7 +13,7 @@
 #include <sys/mount.h>
 
 #include "base/cleanup.h"
-#include "native/plan/plan.h"
+#include "native/plan/step_members.h"
 
 static struct closure_item items[] = {
 	{ CLOSURE_LINK, (char *)(uintptr_t) "/bin", (char *)(uintptr_t) "usr/bin" },
@@ -30,6 +30,7 @@ static const struct bpf_program filter = { allow_all, 1 };
 static struct spec whole_spec(void)
 {
 	return (struct spec){
+		.provider = &native_provider,
 		.layers = LAYER_BIT(LAYER_COUNT) - 1,
 		.ranged = true,
 		.first_id = 5000,
@@ -131,7 +132,8 @@ static void test_held(void **state)
 	struct plan c = { 0 };
 
 	(void)state;
-	held.held = cloned.held = cloned.cloned = true;
+	held.kind = CELL_HELD;
+	cloned.kind = CELL_CLONED;
 	held.argv = cloned.argv = NULL;
 	assert_int_equal(plan_make(&cold, &a, NULL), 0);
 	assert_int_equal(plan_make(&held, &b, NULL), 0);
@@ -164,6 +166,69 @@ static void test_held(void **state)
 	}
 }
 
+/* The steps by which the kinds of cell differ. */
+static void test_kinds(void **state)
+{
+	static const struct {
+		enum cell_kind kind;
+		enum step_kind step;
+		unsigned count;
+	} wanted[] = {
+		{ CELL_COLD, STEP_VALUE, 0 },    { CELL_COLD, STEP_CHANNEL, 0 },
+		{ CELL_COLD, STEP_EXEC, 1 },     { CELL_COLD, STEP_HOLD, 0 },
+		{ CELL_DRIVEN, STEP_VALUE, 1 },  { CELL_DRIVEN, STEP_HOLD, 0 },
+		{ CELL_DRIVEN, STEP_EXEC, 1 },   { CELL_HELD, STEP_VALUE, 0 },
+		{ CELL_HELD, STEP_HOLD, 1 },     { CELL_HELD, STEP_EXEC, 1 },
+		{ CELL_CLONED, STEP_VALUE, 0 },  { CELL_CLONED, STEP_HOLD, 1 },
+		{ CELL_CLONED, STEP_LETGO, 1 },  { CELL_STARTED, STEP_CHANNEL, 2 },
+		{ CELL_STARTED, STEP_HOLD, 0 },  { CELL_STARTED, STEP_EXEC, 1 },
+		{ CELL_STARTED, STEP_VALUE, 0 }, { CELL_STARTED, STEP_ASSIGN, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		struct spec spec = whole_spec();
+		_cleanup_(plan_done)
+		struct plan plan = { 0 };
+		spec.kind = wanted[i].kind;
+		assert_int_equal(plan_make(&spec, &plan, NULL), 0);
+		assert_int_equal(count_of(&plan, wanted[i].step), wanted[i].count);
+		const struct step *start = &plan.steps[index_of(&plan, STEP_WORKDIR)];
+		assert_string_equal(start->workdir.path,
+				    wanted[i].kind == CELL_STARTED ? "/" : "/sandbox");
+	}
+}
+
+/* The same members, each by its own type. */
+static void assert_same_step(const struct step *a, const struct step *b)
+{
+	const struct step_member *member = NULL;
+
+	assert_int_equal(a->kind, b->kind);
+	assert_int_equal(step_fd(a), step_fd(b));
+	while ((member = step_member_next(a, member))) {
+		if (member->type == MEMBER_PATH || member->type == MEMBER_TEXT) {
+			const char *text = step_pointer(a, member);
+			assert_true((text == NULL) == (step_pointer(b, member) == NULL));
+			assert_string_equal(text ? text : "",
+					    text ? (const char *)step_pointer(b, member) : "");
+		}
+	}
+	if (a->kind == STEP_CLONE) {
+		assert_true(a->clone.namespaces == b->clone.namespaces);
+	}
+	if (a->kind == STEP_DIR) {
+		assert_int_equal(a->dir.mode, b->dir.mode);
+	}
+	if (a->kind == STEP_RLIMIT) {
+		assert_int_equal(a->rlimit.resource, b->rlimit.resource);
+		assert_true(a->rlimit.value == b->rlimit.value);
+	}
+	if (a->kind == STEP_BIND || a->kind == STEP_DEVICE) {
+		assert_true(a->bind.attributes == b->bind.attributes);
+	}
+}
+
 static void test_pure(void **state)
 {
 	struct spec spec = whole_spec();
@@ -177,12 +242,7 @@ static void test_pure(void **state)
 	assert_int_equal(plan_make(&spec, &b, NULL), 0);
 	assert_int_equal(a.count, b.count);
 	for (unsigned i = 0; i < a.count; i++) {
-		assert_int_equal(a.steps[i].kind, b.steps[i].kind);
-		assert_int_equal(a.steps[i].flags, b.steps[i].flags);
-		assert_int_equal(a.steps[i].value, b.steps[i].value);
-		if (a.steps[i].path) {
-			assert_string_equal(a.steps[i].path, b.steps[i].path);
-		}
+		assert_same_step(&a.steps[i], &b.steps[i]);
 	}
 }
 
@@ -202,16 +262,17 @@ static void test_everything_bound_is_read_only(void **state)
 	for (unsigned i = 0; i < plan.count; i++) {
 		const struct step *step = &plan.steps[i];
 		if (step->kind == STEP_BIND) {
-			assert_int_equal(step->flags, wanted);
+			assert_int_equal(step->bind.attributes, wanted);
 		}
 		if (step->kind == STEP_DEVICE) {
-			assert_true(step->flags & MOUNT_ATTR_NOSUID);
+			assert_true(step->bind.attributes & MOUNT_ATTR_NOSUID);
 		}
 		if (step->kind == STEP_WRITABLE) {
-			assert_int_equal(step->flags & (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
+			assert_int_equal(step->writable.attributes &
+						 (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
 					 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 			/* exec_writable is off in this spec */
-			assert_true(step->flags & MOUNT_ATTR_NOEXEC);
+			assert_true(step->writable.attributes & MOUNT_ATTR_NOEXEC);
 		}
 	}
 }
@@ -257,11 +318,11 @@ static void test_ordinary_user(void **state)
 	spec.caller_gid = 4321;
 	assert_int_equal(plan_make(&spec, &plan, NULL), 0);
 	const struct step *map = &plan.steps[index_of(&plan, STEP_IDMAP)];
-	assert_string_equal(map->text, "0 1234 1\n");
-	assert_string_equal(map->path, "0 4321 1\n");
-	assert_int_equal(map->value, 1);
+	assert_string_equal(map->idmap.uids, "0 1234 1\n");
+	assert_string_equal(map->idmap.gids, "0 4321 1\n");
+	assert_true(map->idmap.deny_setgroups);
 	assert_int_equal(index_of(&plan, STEP_USER), -1);
-	assert_string_equal(plan.steps[index_of(&plan, STEP_INNER)].text, "1000 0 1\n");
+	assert_string_equal(plan.steps[index_of(&plan, STEP_INNER)].inner.line, "1000 0 1\n");
 }
 
 static void test_own_devices(void **state)
@@ -276,9 +337,9 @@ static void test_own_devices(void **state)
 	assert_int_equal(plan_make(&spec, &plan, NULL), 0);
 	assert_int_equal(count_of(&plan, STEP_DEVICE), 0);
 	const struct step *devices = &plan.steps[index_of(&plan, STEP_DEVICES)];
-	assert_int_equal(devices->fd, 77);
-	assert_true(devices->flags & MOUNT_ATTR_RDONLY);
-	assert_true(devices->value & MOUNT_ATTR_NODEV);
+	assert_int_equal(devices->devices.fd, 77);
+	assert_true(devices->devices.attributes & MOUNT_ATTR_RDONLY);
+	assert_true(devices->devices.shm_attributes & MOUNT_ATTR_NODEV);
 	assert_int_equal(count_of(&plan, STEP_WRITABLE), 2);
 }
 
@@ -306,6 +367,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_pure),
 		cmocka_unit_test(test_everything_bound_is_read_only),
 		cmocka_unit_test(test_layers),

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "native/plan/plan_pack.h"
+#include "native/plan/step_members.h"
 
 static struct closure_item items[] = {
 	{ CLOSURE_LINK, (char *)(uintptr_t) "/bin", (char *)(uintptr_t) "usr/bin" },
@@ -29,9 +30,16 @@ static struct sock_filter code[] = {
 };
 static const struct bpf_program filter = { code, 2 };
 
+static const uint16_t ports[] = { 80, 443 };
+static const struct net_prefix routes[] = {
+	{ .address = { .family = 4, .bytes = { 10, 1, 2, 0 } }, .bits = 24 },
+	{ .address = { .family = 6, .bytes = { 0x20, 1 } }, .bits = 16 },
+};
+
 static struct spec held_spec(void)
 {
 	return (struct spec){
+		.provider = &native_provider,
 		.layers = LAYER_BIT(LAYER_COUNT) - 1,
 		.ranged = true,
 		.own_devices = true,
@@ -41,8 +49,12 @@ static struct spec held_spec(void)
 		.devices = 77,
 		.filter = &filter,
 		.landlock_abi = 6,
-		.held = true,
-		.cloned = true,
+		.gate = 78,
+		.gate_ports = ports,
+		.gate_ports_count = ARRAY_SIZE(ports),
+		.gate_routes = routes,
+		.gate_routes_count = ARRAY_SIZE(routes),
+		.kind = CELL_CLONED,
 		.parks = true,
 	};
 }
@@ -61,12 +73,30 @@ static void *packed(const struct plan *plan, size_t *size)
 	return block;
 }
 
-static void same_text(const char *a, const char *b)
+/* With every member that is no pointer and no descriptor, the packed step is the same bytes. */
+static void assert_same_step(const struct step *from, const struct step *to)
 {
-	assert_true((a == NULL) == (b == NULL));
-	if (a) {
-		assert_string_equal(a, b);
+	struct step a = *from, b = *to;
+	const struct step_member *member = NULL;
+
+	assert_int_equal(from->kind, to->kind);
+	assert_int_equal(step_fd(to), -1); /* a number of another process has no meaning here */
+	step_set_fd(&a, -1);
+	while ((member = step_member_next(from, member))) {
+		if (member->type == MEMBER_FD || member->type == MEMBER_FLAG) {
+			continue;
+		}
+		const char *was = step_pointer(from, member), *is = step_pointer(to, member);
+		assert_true((was == NULL) == (is == NULL));
+		if (was && member->type == MEMBER_ITEMS) {
+			assert_memory_equal(was, is, step_items(from, member) * member->width);
+		} else if (was) {
+			assert_string_equal(was, is);
+		}
+		step_set_pointer(&a, member, NULL);
+		step_set_pointer(&b, member, NULL);
 	}
+	assert_memory_equal(&a, &b, sizeof(a));
 }
 
 static void comes_back_whole(void **state)
@@ -75,7 +105,7 @@ static void comes_back_whole(void **state)
 	struct plan plan, got;
 	struct plan_sizes sizes;
 	struct brig_error err = { 0 };
-	size_t size;
+	size_t size, routed = 0;
 
 	(void)state;
 	assert_int_equal(plan_make(&spec, &plan, &err), 0);
@@ -83,22 +113,13 @@ static void comes_back_whole(void **state)
 	assert_int_equal(plan_unpack(block, size, &got, &sizes, &got_spec), 0);
 	assert_int_equal(got.count, plan.count);
 	for (unsigned i = 0; i < plan.count; i++) {
-		const struct step *a = &plan.steps[i], *b = &got.steps[i];
-		assert_int_equal(a->kind, b->kind);
-		assert_int_equal(a->size, b->size);
-		assert_int_equal(a->value, b->value);
-		assert_int_equal(a->flags, b->flags);
-		same_text(a->path, b->path);
-		same_text(a->text, b->text);
-		assert_int_equal(b->fd, -1); /* a number of another process has no meaning here */
-		if (a->kind == STEP_SECCOMP) {
-			assert_memory_equal(a->data, b->data, sizeof(code));
-		} else if (a->data) {
-			assert_memory_equal(a->data, b->data, a->size);
-		}
+		assert_same_step(&plan.steps[i], &got.steps[i]);
+		routed += got.steps[i].kind == STEP_ROUTE;
 	}
+	assert_int_equal(routed, 2);
 	assert_true(got_spec.layers == spec.layers);
-	assert_true(got_spec.ranged && got_spec.held && got_spec.cloned && got_spec.parks);
+	assert_int_equal(got_spec.kind, CELL_CLONED);
+	assert_true(got_spec.ranged && got_spec.parks);
 	plan_done(&plan);
 	munmap(block, size);
 }
@@ -132,11 +153,41 @@ static void survives_any_word(void **state)
 	plan_done(&plan);
 }
 
+/* The byte of a flag is 0 or 1: anything else would not be a bool. */
+static void refuses_other_flags(void **state)
+{
+	struct spec spec = held_spec(), got_spec;
+	struct plan plan, got;
+	struct plan_sizes sizes;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(plan_make(&spec, &plan, NULL), 0);
+	char *block = packed(&plan, &size);
+	assert_int_equal(plan_unpack(block, size, &got, &sizes, &got_spec), 0);
+	size_t first = (size_t)((char *)got.steps - block);
+	munmap(block, size);
+	for (unsigned i = 0; i < plan.count; i++) {
+		const struct step_member *member = NULL;
+		while ((member = step_member_next(&plan.steps[i], member))) {
+			if (member->type == MEMBER_FLAG) {
+				block = packed(&plan, &size);
+				block[first + i * sizeof(struct step) + member->offset] = 2;
+				assert_int_equal(plan_unpack(block, size, &got, &sizes, &got_spec),
+						 -EPROTO);
+				munmap(block, size);
+			}
+		}
+	}
+	plan_done(&plan);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(comes_back_whole),
 		cmocka_unit_test(survives_any_word),
+		cmocka_unit_test(refuses_other_flags),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

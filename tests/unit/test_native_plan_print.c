@@ -24,7 +24,8 @@ static struct spec sample(uint32_t first_id)
 {
 	layer_set all = (LAYER_BIT(LAYER_COUNT) - 1) & ~LAYER_BIT(LAYER_SECCOMP);
 
-	return (struct spec){ .layers = all,
+	return (struct spec){ .provider = &native_provider,
+			      .layers = all,
 			      .ranged = true,
 			      .first_id = first_id,
 			      .closure = &empty,

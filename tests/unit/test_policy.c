@@ -12,9 +12,9 @@
 /* after the four that it needs */
 #include <cmocka.h>
 
+#include "base/bytes/sha256.h"
 #include "base/cleanup.h"
 #include "base/embedded.h"
-#include "base/sha256.h"
 #include "policy/policy.h"
 
 #define SEC UINT64_C(1000000000)
@@ -133,7 +133,12 @@ static void test_bad_policies(void **state)
 		  "1:14", "above the ceiling", "raise ceiling.wall" },
 		{ "{ \"ceiling\": {\"wall\": \"3s\"}, " BASE " }", "1:15", "above the ceiling",
 		  "" },
-		{ "{ \"provider\": \"docker\" }", "1:3", "unknown value", "native, local" },
+		{ "{ \"provider\": \"docker\" }", "1:3", "unknown value",
+		  "native, local, oci, launcher" },
+		{ "{ \"provider\": \"launcher\", " BASE " }", "1:3", "no launcher is named",
+		  "bubblewrap" },
+		{ "{ \"launcher\": { \"name\": \"../x\" } }", "1:17", "no name of a launcher",
+		  "bubblewrap" },
 		{ "{ \"provider\": \"local\", \"auto_run\": \"yes\" }", "1:", "person's consent",
 		  "ask" },
 		{ "{ \"provider\": \"local\", " BASE " }", "1:24", "does not filter system calls",
@@ -528,6 +533,12 @@ static void test_operator_ceiling(void **state)
 	put(place, "ceiling.json", "{ \"limits\": {} }", 0644);
 	assert_refused(place, "default", "unknown key",
 		       "ceiling, auto_run, caller_mounts, network, guard");
+	/* Values that were read before a mistake are freed: the sanitizers look. */
+	put(place, "ceiling.json",
+	    "{ \"network\": { \"allow\": [\"a.example:443\"] }, \"monitor\": { \"calls\": "
+	    "[\"socket\"], \"end_after\": 1 } }",
+	    0644);
+	assert_refused(place, "default", "end_after", "");
 	put(place, "ceiling.json", "{}", 0666);
 	assert_refused(place, "default", "others may write", "chmod go-w");
 }

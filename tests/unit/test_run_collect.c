@@ -18,8 +18,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "kernel/walk.h"
 #include "run/files/collect.h"
-#include "run/files/walk.h"
 
 struct tree {
 	char path[64];

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "run/watch/verdict.h"
 
 struct row {
@@ -57,6 +58,33 @@ static const struct row rows[] = {
 	{ { .ending = ENDING_PROTOCOL }, BRIG_ERROR, "protocol", "", -1, 0 },
 	{ { .ending = ENDING_WALL, .stuck = true }, BRIG_LOST, "stuck", "", -1, 0 },
 	{ { .exited = false }, BRIG_ERROR, "vanished", "", -1, 0 },
+	{ { .exited = true, .end_code = CLD_EXITED, .end_status = 134, .guest = GUEST_TRAP },
+	  BRIG_FAILED,
+	  "trap",
+	  "",
+	  134,
+	  0 },
+	{ { .exited = true,
+	    .end_code = CLD_EXITED,
+	    .end_status = 134,
+	    .guest = GUEST_INSTRUCTIONS },
+	  BRIG_CPU_LIMIT,
+	  "instructions",
+	  "instructions",
+	  134,
+	  0 },
+	{ { .exited = true, .end_code = CLD_EXITED, .end_status = 125, .guest = GUEST_INVALID },
+	  BRIG_FAILED,
+	  "module",
+	  "",
+	  125,
+	  0 },
+	{ { .exited = true, .end_code = CLD_EXITED, .end_status = 125, .guest = GUEST_ENGINE },
+	  BRIG_ERROR,
+	  "engine",
+	  "",
+	  125,
+	  0 },
 	/* killed for memory before the warden could check */
 	{ { .exited = true, .end_code = CLD_KILLED, .end_status = SIGKILL, .oom_kills = 1 },
 	  BRIG_MEMORY_LIMIT,
@@ -141,7 +169,8 @@ static void test_rows(void **state)
 							  .disk_inodes = 5,
 							  .file_bytes = 6,
 							  .stdout_bytes = 7,
-							  .stderr_bytes = 8 } };
+							  .stderr_bytes = 8,
+							  .instructions = 9 } };
 		verdict_give(&rows[i].facts, &result);
 		assert_int_equal(result.status, rows[i].status);
 		assert_string_equal(result.cause, rows[i].cause);
@@ -198,12 +227,32 @@ static void test_threshold_is_named(void **state)
 	assert_null(strstr(result.remedy, "/etc/shadow"));
 }
 
+/* The pages tell for each limit how a run ends that reaches it, or which other effect that has. */
+static void test_limits_end_runs_or_have_effects(void **state)
+{
+	enum brig_status status = BRIG_OK;
+
+	(void)state;
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
+		const struct limit_info *info = &limit_table[i];
+
+		/* A value that is 0 by default is a time to give, not one to reach. */
+		if (info->usual) {
+			assert_int_equal(verdict_of_limit(info->key, &status), !info->effect);
+		}
+	}
+	assert_true(verdict_of_limit("inodes", &status));
+	assert_int_equal(status, BRIG_DISK_LIMIT);
+	assert_false(verdict_of_limit("exit", &status));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_denial_explains_failure),
 		cmocka_unit_test(test_threshold_is_named),
+		cmocka_unit_test(test_limits_end_runs_or_have_effects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "runtime/closure_rules.h"
-#include "runtime/closure_set.h"
+#include "runtime/closure/closure_rules.h"
+#include "runtime/closure/closure_set.h"
 #include "runtime/runtime.h"
 
 static const struct closure_item *find_item(const struct closure *closure, const char *path)
@@ -293,6 +293,35 @@ static void test_walk(void **state)
 	closure_done(&closure);
 }
 
+/* A program names its loader and its libraries; those that are none are not shown to it. */
+static void test_names_in_a_program(void **state)
+{
+	const char *root = *state;
+	char command[2048], program[PATH_MAX], path[PATH_MAX];
+	struct closure closure = { 0 };
+	struct brig_error err = { 0 };
+
+	(void)snprintf(command, sizeof(command),
+		       "cd '%s' && library() { cc -shared -nostdlib -Wl,-soname,$1 -o $2 -x c "
+		       "/dev/null; } && library $PWD/a dir.so && library f file.so && "
+		       "library real.so c/real.so && cc -pie -nostdlib -Wl,--no-as-needed,-e,0 "
+		       "-Wl,-rpath,$PWD/a/b:$PWD/c -Wl,--dynamic-linker=$PWD/a-b -o hostile "
+		       "dir.so file.so c/real.so -x c /dev/null",
+		       root);
+	assert_int_equal(system(command), 0);
+	(void)snprintf(program, sizeof(program), "%s/hostile", root);
+	assert_int_equal(program_closure(program, &closure, &err), 0);
+	check_promises(&closure);
+	(void)snprintf(path, sizeof(path), "%s/c/real.so", root);
+	check_reachable(&closure, path);
+	for (size_t i = 0; i < closure.count; i++) {
+		assert_true(!is_inside(closure.items[i].path, root) ||
+			    strcmp(closure.items[i].path, path) == 0 ||
+			    strcmp(closure.items[i].path, program) == 0);
+	}
+	closure_done(&closure);
+}
+
 static void test_rules(void **state)
 {
 	(void)state;
@@ -321,6 +350,7 @@ int main(void)
 		cmocka_unit_test(test_not_looked_for),
 		cmocka_unit_test(test_program),
 		cmocka_unit_test_setup_teardown(test_walk, make_tree, drop_tree),
+		cmocka_unit_test_setup_teardown(test_names_in_a_program, make_tree, drop_tree),
 		cmocka_unit_test(test_rules),
 	};
 

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
-#include "runtime/elf_needs.h"
+#include "runtime/closure/elf_needs.h"
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64

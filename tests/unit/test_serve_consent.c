@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The consent that the warden accepts: claims of a compromised front are refused. */
-#include "serve/warden_consent.h"
+#include "serve/roles/warden_consent.h"
 
 #include <setjmp.h>
 #include <sodium.h>

@@ -149,6 +149,27 @@ def test_clones_of_one_process_id_share_no_randomness(tmp_path, with_user):
     template.close()
 
 
+@pytest.mark.parametrize("options", [(), ("--ahead",)])
+def test_clones_share_no_clock_sequence(options, tmp_path, sandbox, with_user):
+    """libuuid has chosen one in the template, with which clones in one moment would make
+    the same UUID."""
+    text = """
+import user, uuid
+made = [uuid.uuid1() for _ in range(1000)]
+[made[0].clock_seq, len(set(made)), made[0].variant, made[0].version, made[0].is_safe.name,
+ {it.node for it in made} == {uuid.getnode()}, uuid._generate_time_safe is not None]
+"""
+    template = Template([*PRELOAD, "user"], *options, env=with_user)
+    found = run_many(template, tmp_path, text, env=with_user)
+    assert template.close() == (0, b"", b"")
+    sandbox.fill(text)
+    wanted = json.loads(cold(sandbox, env=with_user).value)
+    assert wanted[1] == 1000
+    assert [it[1:] for it in found] == [wanted[1:]] * CLONES
+    # Two of 16384 may be equal, all six are not.
+    assert len({it[0] for it in found}) > 1
+
+
 def test_clones_share_no_state(template, tmp_path):
     text = """
 import builtins, json, os, random, sys

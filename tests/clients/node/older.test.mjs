@@ -35,6 +35,16 @@ for (const [door, options] of Object.entries(doors)) {
 		await assert.rejects(client.execute("1", { guard: "bogus" }), brig.Problem);
 		await assert.rejects(client.execute("1", { network: "example.org" }), /list/);
 	});
+
+	test(`${door}: provider`, async () => {
+		const result = await client.execute("1", { provider: "native" });
+		assert.equal(result.provider, "native");
+		await assert.rejects(client.execute("1", { provider: "local" }), /does not allow the provider local/);
+	});
+
+	test(`${door}: venv`, async () => {
+		await assert.rejects(client.execute("1", { venv: "no-such" }), /virtualenv .*no-such/);
+	});
 }
 
 test("guard of a session, and of its fork", async () => {

@@ -230,10 +230,45 @@ static void case_everything(void)
 	brig_context_free(context);
 }
 
+/* By a path, by a name that was made here, or by one that the policy lists. */
+static void case_venv(void)
+{
+	struct brig_request request = host_code("python", "1");
+
+	request.venv = "/etc";
+	struct brig_error error = refused(&request);
+	CHECK_EQ(error.code, BRIG_E_INPUT);
+	CHECK(strstr(error.message, "/etc is not a virtualenv") && error.remedy[0]);
+	request.venv = "no/path";
+	CHECK_EQ(refused(&request).code, BRIG_E_INPUT);
+	request.venv = "no-such-name";
+	error = refused(&request);
+	CHECK_EQ(error.code, BRIG_E_INPUT);
+	CHECK(strstr(error.message, "no-such-name"));
+	request.mounts_listed = true;
+	error = refused(&request);
+	CHECK_EQ(error.code, BRIG_E_POLICY);
+	CHECK(strstr(error.message, "lists no virtualenv named no-such-name"));
+	request.venv = "/etc";
+	CHECK_EQ(refused(&request).code, BRIG_E_POLICY);
+	request = host_code("bash", "true");
+	request.venv = "/etc";
+	CHECK_EQ(refused(&request).code, BRIG_E_INPUT);
+	/* A shorter struct has none. */
+	request.size = offsetof(struct brig_request, venv);
+	struct brig_context *context = host_context();
+	struct brig_result *result = host_run(context, &request);
+	CHECK_STATUS(result, BRIG_OK);
+	brig_result_free(result);
+	brig_context_free(context);
+}
+
 static const struct host_case cases[] = {
-	CASE(above_the_ceiling), CASE(nothing_or_too_much), CASE(unknown_words),   CASE(bad_files),
-	CASE(older_struct),      CASE(error_untouched),     CASE(null_is_nothing), CASE(words),
-	CASE(everything),
+	CASE(above_the_ceiling), CASE(nothing_or_too_much),
+	CASE(unknown_words),     CASE(bad_files),
+	CASE(older_struct),      CASE(error_untouched),
+	CASE(null_is_nothing),   CASE(words),
+	CASE(everything),        CASE(venv),
 };
 
 int main(int argc, char **argv)

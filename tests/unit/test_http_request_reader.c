@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "http/limits.h"
-#include "http/reader.h"
+#include "http/http_limits.h"
+#include "http/message/request_reader.h"
 
 #define HOST "Host: a\r\n"
 

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gate with every provider that has a network: the core of the other tests in this folder."""
+
+import json
+
+import pytest
+
+PROVIDERS = {
+    "oci-crun": {"provider": "oci", "oci": {"runtime": "crun"}},
+    "oci-runc": {"provider": "oci", "oci": {"runtime": "runc"}},
+    "launcher-bubblewrap": {"provider": "launcher", "launcher": {"name": "bubblewrap"}},
+}
+GET = """
+import urllib.request as u
+for url in {urls!r}:
+    try: print(u.urlopen(url, timeout=10).read().decode()[:{most}])
+    except OSError as error: print(type(error).__name__)
+"""
+TALK = """
+import socket
+kept = []
+for i in range(6):
+    try:
+        s = socket.create_connection(("public.test", 7000), timeout=5)
+        s.sendall(b"x")
+        print(s.recv(1).decode() or "closed", end=" ")
+        kept.append(s)
+    except OSError as error:
+        print(type(error).__name__, end=" ")
+"""
+
+
+def get(*urls, most=4000):
+    return GET.format(urls=urls, most=most)
+
+
+class Networked:
+    """A policy of one provider, with these rules."""
+
+    def __init__(self, name, run, directory):
+        self.name, self.runner, self.directory = name, run, directory
+        directory.chmod(0o755)
+        (directory / "policies").mkdir()
+
+    def run(self, code, *hosts, network=None, options=(), **more):
+        policy = {"extends": "default", **PROVIDERS[self.name]}
+        if network is not None:
+            policy["network"] = network
+        (self.directory / "policies" / "net.json").write_text(json.dumps(policy))
+        result = self.runner(code, *hosts, options=[
+            "--config", str(self.directory), "--policy", "net", *options], **more)
+        assert result.get("provider") == self.name.partition("-")[0], result
+        return result
+
+
+@pytest.fixture(params=list(PROVIDERS))
+def networked(request, run, tmp_path):
+    return Networked(request.param, run, tmp_path)
+
+
+def verdicts(result):
+    return [(entry["host"], entry["verdict"]) for entry in result["network"]]
+
+
+def test_allowed_and_others(networked, world):
+    result = networked.run(get("http://public.test/x", "http://other.test/", "http://private.test/",
+                               "http://93.184.216.35/"), "public.test")
+    lines = result["stdout"].splitlines()
+    assert json.loads(lines[0])["headers"]["Host"] == "public.test"
+    assert all(line.endswith("Error") for line in lines[1:]) and len(lines) == 4, lines
+    assert ("public.test", "allowed") in verdicts(result)
+    assert any(one["kind"] == "connection.refused" for one in result["events"]), result["events"]
+    assert {visit[0] for visit in world.visits()[0]} == {"::ffff:93.184.216.34"}
+
+
+def test_no_gate_no_network(networked, world):
+    result = networked.run(get("http://public.test/", "http://93.184.216.34/"))
+    assert result["stdout"] == "URLError\nURLError\n" and "network" not in result
+    assert result["means"]["net"] == "netns" and result["usage"]["net_bytes"] == 0
+    assert world.visits() == ([], [])
+
+
+def test_bytes(networked):
+    code = get("http://public.test/bytes/3000000", most=5)
+    result = networked.run(code, "public.test", options=["--net-bytes", "1M"])
+    assert result["status"] == "network_limit", result
+    assert result["verdict"]["limit"] == result["usage"]["net_bytes"] == 1 << 20
+    result = networked.run(code, "public.test", options=["--net-bytes", "4M"])
+    assert result["stdout"] == "xxxxx\n" and result["usage"]["net_bytes"] > 3000000
+
+
+@pytest.mark.parametrize("rule, allowed", [("connections", 2), ("connections_total", 3), ("rate", 4)])
+def test_connections(networked, rule, allowed):
+    result = networked.run(TALK, network={"allow": ["public.test:7000"], rule: allowed})
+    assert result["stdout"].split().count("x") == allowed
+    assert [verdict for _, verdict in verdicts(result)].count("refused_count") == 6 - allowed
+
+
+def test_both_families(networked):
+    result = networked.run(get("http://six.test/"), "six.test")
+    assert json.loads(result["stdout"])["at"] == "2606:2800:220:1::34", result
+
+
+def test_certificates(networked, world):
+    """The host's list of authorities is in the cell, if the cell has a network."""
+    code = "import os; print(os.path.getsize('/etc/ssl/certs/ca-certificates.crt') > 1000)"
+    assert networked.run(code, "public.test")["stdout"] == "True\n"
+
+
+def test_opened(networked, world):
+    """TLS that the gate opens: the cell trusts its authority, and never has the credential."""
+    token = networked.directory / "token"
+    token.write_text("Bearer of-the-operator\n")
+    credential = {"host": "api.test", "header": "Authorization", "file": str(token),
+                  "tls": "open", "authorities": str(world.directory / "ca.pem")}
+    result = networked.run(get("https://api.test/x"),
+                           network={"allow": ["api.test"], "credentials": [credential]})
+    assert json.loads(result["stdout"])["headers"]["Authorization"] == "Bearer of-the-operator"
+
+
+def test_nothing_but_the_gate(networked):
+    """No device but the loopback, no right to make one, and no socket of the gate's in the cell."""
+    code = """
+import os, socket
+print([line.split(":")[0].strip() for line in open("/proc/self/net/dev")][2:3])
+print([n for n in range(3, 100) if os.path.exists(f"/proc/self/fd/{n}")])
+for kind in (socket.AF_PACKET, socket.AF_INET):
+    try: socket.socket(kind, socket.SOCK_RAW, 1); print("raw")
+    except OSError: print("refused")
+"""
+    result = networked.run(code, "public.test")
+    assert result["stdout"] == "['lo']\n[]\nrefused\nrefused\n", result
+

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs with each provider: one configuration directory, with a policy for each."""
+
+import glob
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "host"))
+
+BRIG = os.path.abspath(os.environ.get("BRIG", "build/brig"))
+ROOT = os.geteuid() == 0
+RUNTIMES = ("crun", "runc")
+POLICIES = {
+    "native": {"extends": "default"},
+    **{f"oci-{name}": {"extends": "default", "provider": "oci", "oci": {"runtime": name}}
+       for name in RUNTIMES},
+    "launcher-bubblewrap": {"extends": "default", "provider": "launcher",
+                            "launcher": {"name": "bubblewrap"}},
+    "gvisor": {"extends": "default", "provider": "gvisor"},
+}
+# A machine by emulation is slow: of the tests for all providers it runs these, and every one with
+# BRIG_ALL_PROVIDERS=1 (make test-providers).
+POLICIES["vm"] = {"extends": "default", "provider": "vm", "vm": {"accel": "tcg"},
+                  "limits": {"wall": "2m"}}  # emulation on a busy host
+VM_CORE = {
+    "test_the_acceptance_example", "test_streams_apart", "test_input_and_its_end",
+    "test_files_in_and_out", "test_hostile_output", "test_an_orphan_delays_nothing",
+    "test_the_result_tells_the_truth", "test_wall", "test_cpu_time", "test_memory",
+    "test_processes", "test_inodes", "test_no_privileges", "test_no_network",
+    "test_the_supervisor_is_out_of_reach", "test_network",
+}
+VM_KERNELS = ("/boot/vmlinuz-*", "/var/cache/brig-test/kernel/boot/vmlinuz-*")
+HELD = [name for name in POLICIES if name != "native"]  # in a holder, with an agent
+# The program's calls are answered by a process: the host sees neither its processes nor its ids.
+EMULATED = ("gvisor",)
+# In `make test` slow providers have all tests but these, and every one with BRIG_ALL_PROVIDERS=1.
+SLOW = ("gvisor",)
+ONLY_IN_FULL = {"test_exit_status", "test_output", "test_arguments", "test_brig_killed_while_it_starts",
+                "test_a_short_peak_is_counted", "test_fork_bomb", "test_hostile_output",
+                "test_input_that_nobody_reads", "test_streams_apart", "test_binary_output"}
+
+
+def write_policy(config, name, policy):
+    path = config / "policies" / f"{name}.json"
+    path.write_text(json.dumps(policy))
+    path.chmod(0o600)
+
+
+@pytest.fixture(scope="session")
+def config(tmp_path_factory):
+    config = tmp_path_factory.mktemp("config")
+    (config / "policies").mkdir()
+    for name, policy in POLICIES.items():
+        write_policy(config, name, policy)
+    return config
+
+
+def is_core(item):
+    """Is the test one of `make test`?"""
+    names = getattr(getattr(item, "callspec", None), "params", {}).values()
+    if any(name in SLOW for name in names) and item.originalname in ONLY_IN_FULL:
+        return False
+    return ("vm" not in names or item.originalname in VM_CORE
+            and item.module.__name__ != "test_held")
+
+
+def pytest_collection_modifyitems(config, items):
+    wanted = [item for item in items if os.environ.get("BRIG_ALL_PROVIDERS") or is_core(item)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
+    items[:] = wanted
+
+
+def libraries_of(programs):
+    """The files that the loader opens for these programs."""
+    done = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False)
+    return sorted({word for word in done.stdout.split() if word.startswith("/")
+                   and not word.endswith(":")})
+
+
+@pytest.fixture(scope="session")
+def vm_kernel():
+    """One that setup.sh has unpacked, unless the host has its own."""
+    found = [path for pattern in VM_KERNELS for path in sorted(glob.glob(pattern))
+             if os.access(path, os.R_OK)]
+    assert found, "no kernel for virtual machines: run scripts/setup.sh test"
+    return found[0]
+
+
+@pytest.fixture(scope="session")
+def vm_config(tmp_path_factory, vm_kernel):
+    """Languages with few files, so that the image of a machine is made in a second."""
+    config = tmp_path_factory.mktemp("vm-config")
+    (config / "policies").mkdir()
+    (config / "runtimes").mkdir()
+    POLICIES["vm"]["vm"]["kernel"] = vm_kernel
+    write_policy(config, "vm", POLICIES["vm"])
+    python = os.path.realpath("/usr/bin/python3")
+    tools = [f"/usr/bin/{name}" for name in ("cat", "cp", "ls", "mkdir", "rm", "sleep", "id")]
+    modules = glob.glob(f"/usr/lib/{os.path.basename(python)}/lib-dynload/*.so")
+    closure = ["@shell", f"/usr/lib/{os.path.basename(python)}", *tools,
+               *libraries_of(["/bin/bash", python, *tools, *modules])]
+    for name, program, version, after in (("bash", "/usr/bin/bash", "--version", "version "),
+                                          ("python", "/usr/bin/python3", "--version", "Python ")):
+        (config / "runtimes" / f"{name}.json").write_text(json.dumps({
+            "source": f"code.{name}", "program": ["/usr/bin/bash" if name == "bash" else program],
+            "version": {"argv": [version], "after": after}, "closure": closure + ["/usr/bin/bash", "/usr/bin/python3"],
+            "run": {"argv": ["{program}", "{source}", "{args}"],
+                    "env": {"PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}}}))
+    return config
+
+
+@pytest.fixture(scope="session")
+def schema():
+    done = subprocess.run([BRIG, "run", "--json-schema"], capture_output=True, check=True)
+    return jsonschema.Draft202012Validator(json.loads(done.stdout))
+
+
+class Provider:
+    """One provider: runs brig with its policy."""
+
+    def __init__(self, name, config, schema):
+        self.name, self.config, self.schema = name, config, schema
+        self.kind, _, self.runtime = name.partition("-")
+        self.emulated = self.kind in EMULATED
+        # Limits of a second must not include a start that takes as long on a busy host.
+        self.ahead = ("--start", "warm") if self.kind in SLOW else ()
+
+    def words(self, *args):
+        return [BRIG, "run", "--config", str(self.config), "--policy", self.name,
+                *(str(arg) for arg in args)]
+
+    def plain(self, *args, stdin=b"", timeout=300, **options):
+        """The program's own streams and status."""
+        return subprocess.run(self.words(*args), input=stdin, capture_output=True,
+                              timeout=timeout, check=False, **options)
+
+    def result(self, *args, **options):
+        """The result, which matches the schema."""
+        done = self.plain("--json", *args, **options)
+        result = json.loads(done.stdout)
+        wrong = [error.message for error in self.schema.iter_errors(result)]
+        assert not wrong, (wrong, result)
+        assert result.get("provider") == self.kind, result
+        return result
+
+    def python(self, code, *args, **options):
+        return self.result(*args, "--lang", "python", "-c", code, **options)
+
+    def bash(self, code, *args, **options):
+        return self.result(*args, "--lang", "bash", "-c", code, **options)
+
+    def refused(self, *args):
+        """The error of a run that must not start."""
+        done = self.plain("--json", *args)
+        answer = json.loads(done.stdout)
+        assert "error" in answer and done.returncode not in (0, 1), done
+        return answer["error"]
+
+
+def make_provider(request, schema):
+    config = request.getfixturevalue("vm_config" if request.param == "vm" else "config")
+    return Provider(request.param, config, schema)
+
+
+@pytest.fixture(params=list(POLICIES))
+def provider(request, schema):
+    return make_provider(request, schema)
+
+
+@pytest.fixture(params=HELD)
+def held(request, schema):
+    return make_provider(request, schema)
+
+
+@pytest.fixture(params=[name for name in HELD if name not in (*EMULATED, "vm")])
+def one_kernel(request, config, schema):
+    """The agent is a process of the host."""
+    return Provider(request.param, config, schema)
+
+
+@pytest.fixture(params=[name for name in POLICIES if name.startswith("oci-")])
+def oci(request, config, schema):
+    return Provider(request.param, config, schema)
+
+
+@pytest.fixture
+def of(config, schema):
+    """A provider of another policy, which the test writes."""
+    def make(name, policy):
+        write_policy(config, name, policy)
+        made = Provider(name, config, schema)
+        made.kind = policy.get("provider", "native")
+        return made
+
+    return make

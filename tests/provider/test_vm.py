@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Virtual machines on bad days: missing parts, damaged files, no space, processes that are killed."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import BRIG, POLICIES, ROOT, Provider, write_policy
+
+
+@pytest.fixture
+def machine(vm_config, schema):
+    return Provider("vm", vm_config, schema)
+
+
+@pytest.fixture
+def of_vm(vm_config, schema):
+    def make(name, **settings):
+        policy = {**POLICIES["vm"], "vm": {**POLICIES["vm"]["vm"], **settings}}
+        write_policy(vm_config, name, policy)
+        made = Provider(name, vm_config, schema)
+        made.kind = "vm"
+        return made
+
+    return make
+
+
+def cache():
+    return pathlib.Path("/var/cache/brig/vm") if ROOT else \
+        pathlib.Path(os.environ.get("XDG_CACHE_HOME", os.environ["HOME"] + "/.cache"), "brig", "vm")
+
+
+def newest(kind):
+    return max(cache().glob(f"{kind}-*"), key=lambda path: path.stat().st_mtime)
+
+
+def parent_of(pid):
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def is_beneath(pid, ancestor):
+    while pid > 1 and pid != ancestor:
+        pid = parent_of(pid)
+    return pid == ancestor
+
+
+def machines_of(run):
+    """The emulators that this run of brig has started: others may test beside."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = pathlib.Path("/proc", pid, "cmdline").read_bytes()
+            if b"socket,id=agent,fd=0" in words and is_beneath(int(pid), run.pid):
+                found[int(pid)] = words
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def first_machines_of(run):
+    deadline = time.monotonic() + 120
+    while not machines_of(run) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return machines_of(run)
+
+
+def are_gone(pids):
+    deadline = time.monotonic() + 30
+    while any(os.path.exists(f"/proc/{pid}") for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not any(os.path.exists(f"/proc/{pid}") for pid in pids)
+
+
+@pytest.mark.parametrize("settings, words", [
+    ({"qemu": "/nonexistent/qemu"}, "is not on this host"),
+    ({"kernel": "/nonexistent/vmlinuz"}, "cannot be read"),
+    ({"kernel": "/usr"}, "cannot be read"),
+    ({"kernel": "/dev/null"}, "cannot be read"),
+    ({"qemu": "qemu"}, "is no absolute path"),
+    ({"accel": "fast"}, "fast"),
+])
+def test_parts_that_are_missing(of_vm, settings, words):
+    error = of_vm("vm-odd", **settings).refused("-c", "1")
+    assert words in error["message"] and error["remedy"], error
+
+
+def test_emulation_must_be_allowed(of_vm):
+    """Without it: KVM, or the error that tells how to allow it."""
+    done = of_vm("vm-kvm", accel="kvm").plain("--json", "--lang", "bash", "-c", "echo ran")
+    answer = json.loads(done.stdout)
+    if "error" in answer:
+        assert "KVM" in answer["error"]["message"] and "auto" in answer["error"]["remedy"]
+    else:
+        assert answer["stdout"] == "ran\n"
+
+
+def test_emulator_that_fails(of_vm, tmp_path):
+    tmp_path.chmod(0o755)
+    fake = pathlib.Path("/usr/bin/false")
+    error = of_vm("vm-false", qemu=str(fake)).refused("-c", "1")
+    assert error["step"] == "machine" and "could not start the virtual machine" in error["message"]
+
+
+def test_qemu_has_no_rights(machine):
+    """Of the emulator that holds a running program."""
+    with subprocess.Popen(machine.words("--timeout", "2m", "--lang", "bash", "-c",
+                                        "echo begun; sleep 100"), stdout=subprocess.PIPE) as run:
+        assert run.stdout.readline() == b"begun\n"
+        (pid,) = machines_of(run)
+        status = dict(line.split(":\t", 1) for line in
+                      pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
+        if ROOT:
+            for name in ("net", "ipc", "uts", "cgroup", "mnt", "pid", "user"):
+                assert os.readlink(f"/proc/{pid}/ns/{name}") != os.readlink(f"/proc/self/ns/{name}")
+            devices = pathlib.Path(f"/proc/{pid}/net/dev").read_text().splitlines()[2:]
+            assert [line.split(":")[0].strip() for line in devices] == ["lo"]
+            seen = set(os.listdir(f"/proc/{pid}/root"))
+            assert not seen & {"home", "root", "etc", "var", "tmp", "dev", "sys", "boot"}, seen
+            assert "0" not in status["Uid"].split()
+        assert {status[key] for key in ("CapEff", "CapPrm", "CapBnd", "CapAmb")} == {"0" * 16}
+        assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+        run.send_signal(signal.SIGKILL)
+    assert are_gone([pid]), "the machine has outlived brig"
+
+
+def test_a_killed_emulator(machine):
+    with subprocess.Popen(machine.words("--json", "--timeout", "2m", "--lang", "bash", "-c",
+                                        "sleep 100"), stdout=subprocess.PIPE) as run:
+        pids = first_machines_of(run)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        answer = json.loads(run.stdout.read())
+    assert "error" in answer or answer["status"] in ("error", "failed"), answer
+    assert pids and are_gone(pids)
+
+
+def test_a_cancelled_run_proves_nothing(machine):
+    """While its state is made: the next run makes it, and does not believe that it cannot be."""
+    notes = set(cache().glob("no-*"))
+    with subprocess.Popen(machine.words("--memory", "700M", "--lang", "bash", "-c", "echo ran"),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        deadline = time.monotonic() + 120
+        while run.poll() is None and time.monotonic() < deadline:
+            makers = [pid for pid, words in machines_of(run).items()
+                      if b"id=monitor" in words and b"896M" in words]
+            if makers:
+                run.send_signal(signal.SIGINT)
+                break
+            time.sleep(0.02)
+        output, _ = run.communicate(timeout=60)
+    assert makers and output == b"", (makers, output)
+    assert set(cache().glob("no-*")) <= notes
+
+
+def damaged(path, how):
+    data = bytearray(path.read_bytes())
+    path.unlink()
+    path.write_bytes(how(data))
+    path.chmod(0o444)
+
+
+@pytest.mark.parametrize("how", [
+    lambda data: data[:len(data) // 2],
+    lambda data: data[:len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1:],
+    lambda data: b"",
+], ids=["cut", "changed", "empty"])
+def test_a_damaged_state_is_made_anew(machine, how):
+    for note in cache().glob("no-state-*"):  # of an emulator that another test has killed
+        note.unlink()
+    assert machine.bash("echo one")["stdout"] == "one\n"
+    # Also those of other sizes of memory, and none that was damaged before.
+    states = [state for state in cache().glob("state-*") if state.stat().st_size > 0]
+    for state in states:
+        damaged(state, how)
+    before = {state: state.stat().st_mtime_ns for state in states}
+    assert machine.bash("echo two")["stdout"] == "two\n"
+    assert any(state.exists() and state.stat().st_mtime_ns != before[state] for state in states)
+
+
+def test_a_cut_image_is_made_anew(machine):
+    assert machine.bash("echo one")["stdout"] == "one\n"
+    image = newest("root")
+    damaged(image, lambda data: data[:-4096])
+    assert machine.bash("echo two")["stdout"] == "two\n"
+
+
+def test_machines_are_not_alike(machine):
+    """Of one saved state: the time is now, and random bytes differ."""
+    code = "import os, time; print(os.urandom(16).hex(), int(time.time()))"
+    first, second = (machine.python(code)["stdout"].split() for _ in range(2))
+    assert first[0] != second[0]
+    assert abs(int(second[1]) - time.time()) < 60
+
+
+@pytest.mark.root
+def test_no_space_for_the_image(machine, tmp_path):
+    """The cache is on a small tmpfs, in a mount namespace of its own."""
+    words = " ".join(f"'{word}'" for word in machine.words("--json", "--lang", "bash", "-c", "echo x"))
+    script = ("mkdir -p /var/cache/brig && mount -t tmpfs -o size=4m,mode=0700 brig-test /var/cache/brig"
+              f" && {words}; ls -A /var/cache/brig/vm")
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True,
+                          timeout=300, check=False)
+    answer = json.loads(done.stdout.splitlines()[0])
+    assert "image of the cell's root" in answer["error"]["message"], answer
+    assert done.stdout.splitlines()[1:] == ["lock"]
+
+
+def test_explained(machine):
+    done = subprocess.run([BRIG, "explain", "--config", machine.config, "--policy", "vm", "--json",
+                           "--lang", "bash", "-c", "1"], capture_output=True, text=True,
+                          timeout=60, check=True)
+    program = json.loads(done.stdout)["program"]
+    assert program["command"][0].endswith("qemu-system-x86_64")
+    assert "-nodefaults" in program["command"] and "-sandbox" in program["command"]
+    assert not {"-nic", "-netdev", "-net"} & set(program["command"])

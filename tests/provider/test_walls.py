@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attacks from inside. Each shows with the provider `local` that it can succeed at all."""
+
+import os
+import socket
+import subprocess
+
+import pytest
+
+from conftest import BRIG, POLICIES, ROOT
+
+
+def outside(code, *args):
+    """The same program without walls."""
+    done = subprocess.run([BRIG, "run", "--policy", "open", "--yes", "--lang", "python", "-c", code,
+                           *(["--", *args] if args else [])],
+                          capture_output=True, text=True, timeout=60, check=False)
+    return done.stdout
+
+
+def inside(provider, code, *args):
+    result = provider.result("--lang", "python", "-c", code, *(["--", *args] if args else []))
+    return result["stdout"]
+
+
+def test_no_host_files(provider, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("host")
+    code = ("import sys\ntry: print(open(sys.argv[1]).read())\n"
+            "except OSError as e: print('refused')")
+    assert outside(code, secret) == "host\n"
+    assert inside(provider, code, secret) == "refused\n"
+    for path in ("/etc/shadow", "/root", "/home", "/var", "/.brig"):
+        assert inside(provider, "import os, sys; print(os.path.exists(sys.argv[1]))",
+                      path) == "False\n"
+
+
+def test_no_network(provider):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        code = (f"import socket\ntry: socket.create_connection(('127.0.0.1', {server.getsockname()[1]}),"
+                " 3); print('through')\nexcept OSError: print('refused')")
+        assert outside(code) == "through\n"
+        assert inside(provider, code) == "refused\n"
+    code = ("import errno, socket\ns = socket.socket()\ns.settimeout(3)\n"
+            "print(errno.errorcode[s.connect_ex(('192.0.2.1', 80))])")
+    assert inside(provider, code) == ("EHOSTUNREACH\n" if provider.emulated else "ENETUNREACH\n")
+
+
+def test_no_host_sockets(provider):
+    name = f"\0brig-test-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(name)
+        server.listen()
+        code = (f"import socket\ns = socket.socket(socket.AF_UNIX)\n"
+                f"try: s.connect({name!r}); print('through')\nexcept OSError: print('refused')")
+        assert outside(code) == "through\n"
+        assert inside(provider, code) == "refused\n"
+
+
+def status_of(provider):
+    text = inside(provider, "print(open('/proc/self/status').read())")
+    return dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+
+
+def test_no_privileges(provider):
+    status = status_of(provider)
+    for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+        if name == "CapAmb" and provider.emulated:
+            continue  # gVisor has no such line
+        assert int(status[name], 16) == 0, name
+    assert status["Seccomp"] == "2"
+    assert inside(provider, "import ctypes; print(ctypes.CDLL(None).prctl(39, 0, 0, 0, 0))") == "1\n"
+    # runc and runsc need a root in the container, and an ordinary user has one id only.
+    root_inside = (provider.runtime == "runc" or provider.emulated) and not ROOT
+    assert status["Uid"].split() == ["0" if root_inside else "1000"] * 4
+
+
+def test_read_only(provider):
+    code = ("import sys\nfor path in sys.argv[1:]:\n"
+            "    try: open(path, 'w'); print('written')\n"
+            "    except OSError as e: print(e.strerror)")
+    answers = inside(provider, code, "/x", "/usr/x", "/etc/x", "/etc/passwd", "/dev/x", "/bin/x",
+                     "/brig-agent").splitlines()
+    assert len(answers) == 7
+    assert set(answers) <= {"Read-only file system", "Permission denied", "Text file busy"}
+
+
+@pytest.mark.parametrize("name", list(POLICIES))
+def test_no_exec_where_it_writes(of, name, tmp_path):
+    """Neither in its own places nor in a directory of the host."""
+    provider = of("no-exec", {**POLICIES[name], "exec_writable": False})
+    places = ("/sandbox", "/tmp", "/dev/shm", "/mnt/w")
+    code = ("import os, shutil\n"
+            f"for place in {places}:\n"
+            "    shutil.copy('/bin/sh', place + '/sh')\n"
+            "    try: os.execve(place + '/sh', ['sh', '-c', 'echo ran'], {}) if os.fork() == 0 "
+            "else os.wait()\n"
+            "    except OSError as e: print(e.strerror, flush=True); os._exit(0)")
+    result = provider.result("--rw", f"w={tmp_path}", "--lang", "python", "-c", code)
+    assert result["stdout"] == "Permission denied\n" * len(places), result
+
+
+def test_read_only_mounts_stay(provider):
+    code = ("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+            "r = libc.mount(None, b'/usr', None, 32 | 4096, None)\n"
+            "print(r, ctypes.get_errno())")
+    assert inside(provider, code).split()[0] == "-1"
+
+
+def test_processes_only_in_proc(provider):
+    code = "import os; print(sorted(n for n in os.listdir('/proc') if not n.isdigit()))"
+    assert "meminfo" in outside(code)
+    if not provider.emulated:  # of a kernel of its own: test_gvisor.py
+        assert inside(provider, code) == "['self', 'thread-self']\n"
+
+
+SUPERVISOR_OF_GVISOR = """
+import os
+reached = []
+for name in os.listdir("/proc/1/fd"):
+    path = "/proc/1/fd/" + name
+    if name == "2":  # messages of the runtime, which nobody reads any more
+        fd = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+        try:
+            for i in range(1000): os.write(fd, b"x" * 4096)
+        except OSError: pass
+    elif not os.readlink(path).startswith("pipe:"):  # of the program itself
+        try: os.open(path, os.O_RDWR); reached.append(os.readlink(path))
+        except OSError: pass
+try:
+    open("/proc/1/mem", "rb").read(1)
+    reached.append("mem")
+except OSError: pass
+print(reached, all(one.startswith("HOME=") for one in open("/proc/1/environ").read().split("\\0") if one))
+"""
+
+
+def test_the_supervisor_is_out_of_reach(provider):
+    code = """
+import os
+for path in ("/proc/1/mem", "/proc/1/environ", "/proc/1/maps", "/proc/1/fd"):
+    try:
+        os.listdir(path) if path.endswith("fd") else open(path, "rb").read(1)
+        print("through", path)
+    except OSError:
+        pass
+try:
+    os.kill(1, 9)
+except OSError:
+    pass
+import time; time.sleep(0.2)
+print("alive")
+"""
+    if provider.emulated:  # gVisor shows and kills the first process; its memory and streams stay
+        result = provider.python(SUPERVISOR_OF_GVISOR)
+        assert (result["status"], result["stdout"]) == ("ok", "[] True\n"), result
+        assert provider.python(code)["verdict"]["cause"] == "vanished"
+        return
+    assert inside(provider, code) == "alive\n"
+
+
+def test_no_trace(provider):
+    code = ("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+            "print(libc.ptrace(16, 1, 0, 0))")  # PTRACE_ATTACH
+    assert inside(provider, code) == "-1\n"
+
+
+def test_no_namespaces(provider):
+    flags = [0x10000000, 0x20000, 0x40000000]  # CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWNET
+    code = f"import ctypes; print([ctypes.CDLL(None).unshare(flag) for flag in {flags}])"
+    assert inside(provider, code) == "[-1, -1, -1]\n"
+
+
+def test_no_setuid(provider):
+    if provider.emulated:  # its list of mounts does not show this flag
+        assert "NoNewPrivs" not in status_of(provider)
+        return
+    code = ("m = [l.split() for l in open('/proc/self/mountinfo')]\n"
+            "print([l[4] for l in m if 'nosuid' not in l[5] and l[4] != '/'], len(m) > 5)")
+    assert inside(provider, code) == "[] True\n"
+
+
+def test_host_name_and_keys(provider):
+    assert inside(provider, "import os; print(os.uname().nodename)") == "brig\n"
+    assert inside(provider, "import socket; print(socket.gethostbyname('localhost'))") == \
+        "127.0.0.1\n"
+
+
+def test_runs_do_not_see_each_other(provider):
+    with subprocess.Popen(provider.words("--lang", "python", "-c",
+                                         "import time; open('/tmp/mark', 'w'); "
+                                         "open('/dev/shm/mark', 'w'); print('up', flush=True); "
+                                         "time.sleep(60)"), stdout=subprocess.PIPE) as other:
+        try:
+            assert other.stdout.readline() == b"up\n"
+            code = ("import os; print(os.listdir('/tmp'), os.listdir('/dev/shm'), "
+                    "[p for p in os.listdir('/proc') if p.isdigit() and int(p) not in "
+                    "(1, os.getpid())])")
+            assert inside(provider, code) == "[] [] []\n"
+        finally:
+            other.kill()
