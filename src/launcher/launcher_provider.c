@@ -113,9 +113,9 @@ static const char *means(enum layer layer)
 	return held_means(layer, "the launcher");
 }
 
-static const char *setting(const struct spec *spec)
+static bool setting(const struct spec *spec, char ret[PROVIDER_SETTING_MAX])
 {
-	return spec->launcher ? spec->launcher->name : NULL;
+	return provider_set(spec->launcher ? spec->launcher->name : NULL, ret);
 }
 
 const struct provider launcher_provider = {

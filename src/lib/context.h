@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/files/file_memory.h"
 #include "broker_client/broker_client.h"
 #include "kernel/cgroup/cgroup.h"
 #include "policy/policy.h"
@@ -25,7 +26,8 @@ struct brig_context {
 	struct cgroup_manager *groups; /* owned */
 	struct watchdog *watchdog;     /* owned */
 	struct choice_memory *choices; /* owned: what was found out about providers; or NULL */
-	struct warm *warm;             /* owned: cells made ahead; NULL: none wanted */
+	struct file_memory checked_files;
+	struct warm *warm; /* owned: cells made ahead; NULL: none wanted */
 	/* owned: brig-gate, to be started, and the one that opens TLS; -1: not made yet */
 	int gate_programs[2];
 	const struct call_watch

@@ -79,14 +79,12 @@ static struct oci_settings settings_of(const struct spec *spec, char option[32])
 				      .option = spec->gvisor_platform ? option : NULL };
 }
 
-/* Both count; the text is used before the next call. */
-static const char *setting(const struct spec *spec)
+static bool setting(const struct spec *spec, char ret[PROVIDER_SETTING_MAX])
 {
-	static _Thread_local char text[HELD_PATH_MAX + 32];
-
-	snprintf(text, sizeof(text), "%s %s", spec->gvisor_runtime ? spec->gvisor_runtime : "",
+	snprintf(ret, PROVIDER_SETTING_MAX, "%s %s",
+		 spec->gvisor_runtime ? spec->gvisor_runtime : "",
 		 spec->gvisor_platform ? spec->gvisor_platform : "");
-	return text;
+	return true;
 }
 
 static int open_cell(struct run *run, struct brig_error *err)

@@ -70,9 +70,9 @@ static const char *means(enum layer layer)
 	return held_means(layer, "the OCI runtime");
 }
 
-static const char *setting(const struct spec *spec)
+static bool setting(const struct spec *spec, char ret[PROVIDER_SETTING_MAX])
 {
-	return spec->oci_runtime;
+	return provider_set(spec->oci_runtime, ret);
 }
 
 const struct provider oci_provider = {

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <brig/brig.h>
 
@@ -59,6 +60,8 @@ extern const struct ability_info ability_table[ABILITY_COUNT];
 typedef uint32_t ability_set;
 #define ABILITY_BIT(ability) ((ability_set)1 << (ability))
 
+#define PROVIDER_SETTING_MAX 640
+
 struct provider {
 	const char *name;
 	const char *about; /* a line for people */
@@ -82,10 +85,10 @@ struct provider {
 	const char *runtimes;
 
 	/*
-	 * The name of the policy's setting, of the provider's own, that findings depend on: of a
-	 * runtime, a launcher. NULL, or a NULL result: there is none.
+	 * Writes the policy's setting, of the provider's own, that findings depend on: of a
+	 * runtime, a launcher. NULL, or false: there is none.
 	 */
-	const char *(*setting)(const struct spec *spec);
+	bool (*setting)(const struct spec *spec, char ret[PROVIDER_SETTING_MAX]);
 	/* Of its layers, those that another setting may add. */
 	layer_set setting_layers;
 	/*
@@ -188,6 +191,13 @@ extern const struct provider native_provider, local_provider, oci_provider, laun
 extern const struct provider *const providers[];
 /* NULL: not found. */
 const struct provider *provider_find(const char *name);
+
+/* For setting(): a text of the policy's, or NULL. */
+static inline bool provider_set(const char *text, char ret[PROVIDER_SETTING_MAX])
+{
+	snprintf(ret, PROVIDER_SETTING_MAX, "%s", text ? text : "");
+	return text != NULL;
+}
 
 static inline bool provider_can(const struct provider *provider, enum ability ability)
 {

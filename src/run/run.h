@@ -26,6 +26,7 @@ struct run_session {
 };
 
 struct call_watch;
+struct file_memory;
 struct monitor;
 
 /* A gate that was started for a cell. */
@@ -49,6 +50,7 @@ struct run_options {
 	const char *cell;          /* of a new cell: its name; copied; NULL: the run's id */
 	const struct spec *spec;   /* must outlive the run */
 	struct watchdog *watchdog; /* borrowed; NULL: none */
+	struct file_memory *checked_files; /* borrowed: of the caches; NULL: none are kept */
 	struct cgroup_manager *groups;
 	const struct filter *filter; /* to explain denials; NULL: none */
 	bool cut_output;             /* over the limit: discard, do not end the run */

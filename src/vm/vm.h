@@ -68,8 +68,9 @@ uint64_t vm_memory(uint64_t limit_bytes);
 /* --- the cache: vm_cache.c -------------------------------------------------------------------- */
 
 struct vm_cache {
-	int dir;    /* owned */
-	char *path; /* owned */
+	int dir;                   /* owned */
+	char *path;                /* owned */
+	struct file_memory *known; /* borrowed: files that were checked; NULL: none is kept */
 };
 int vm_cache_open(const char *cache_dir, struct vm_cache *ret, struct brig_error *err);
 void vm_cache_done(struct vm_cache *cache);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/files/file_memory.h"
 #include "vm/vm.h"
 
 #define FOLDER          "vm"
@@ -114,33 +115,8 @@ static int checksum(int fd, uint64_t size, uint64_t *ret)
 	return 0;
 }
 
-/* A file of a running service is checked once. */
-static bool is_known(const struct stat *info, bool now)
-{
-	static _Thread_local struct {
-		dev_t device;
-		ino_t inode;
-		struct timespec change;
-	} known[16];
-	static _Thread_local size_t next;
-
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		if (known[i].device == info->st_dev && known[i].inode == info->st_ino &&
-		    known[i].change.tv_sec == info->st_mtim.tv_sec &&
-		    known[i].change.tv_nsec == info->st_mtim.tv_nsec) {
-			return true;
-		}
-	}
-	if (now) {
-		known[next].device = info->st_dev;
-		known[next].inode = info->st_ino;
-		known[next].change = info->st_mtim;
-		next = (next + 1) % ARRAY_SIZE(known);
-	}
-	return false;
-}
-
-static int check_file(int fd, bool checked)
+/* With `known` a checksum is compared once; NULL: there is none. */
+static int check_file(int fd, struct file_memory *known, bool checked)
 {
 	struct footer footer;
 	struct stat info;
@@ -158,14 +134,16 @@ static int check_file(int fd, bool checked)
 	    memcmp(footer.magic, magic, sizeof(magic)) != 0 || footer.size != size) {
 		return -EBADMSG;
 	}
-	if (!checked || is_known(&info, false)) {
+	if (!checked || (known && file_memory_has(known, &info))) {
 		return 0;
 	}
 	int r = checksum(fd, size, &sum);
 	if (r < 0 || sum != footer.checksum) {
 		return r < 0 ? r : -EBADMSG;
 	}
-	(void)is_known(&info, true);
+	if (known) {
+		file_memory_add(known, &info);
+	}
 	return 0;
 }
 
@@ -176,7 +154,7 @@ int vm_cache_find(const struct vm_cache *cache, const char *name, bool checked)
 	if (fd < 0) {
 		return -errno;
 	}
-	int r = check_file(fd, checked);
+	int r = check_file(fd, cache->known, checked);
 	if (r < 0) {
 		/* Made anew. */
 		unlinkat(cache->dir, name, 0);

@@ -128,17 +128,16 @@ static void close_cell(struct run *run)
 	held_close(run);
 }
 
-static const char *setting(const struct spec *spec)
+static bool setting(const struct spec *spec, char ret[PROVIDER_SETTING_MAX])
 {
 	const struct vm_settings *vm = spec->vm;
-	static _Thread_local char text[256];
 
 	if (!vm) {
-		return NULL;
+		return false;
 	}
-	snprintf(text, sizeof(text), "%s:%.100s:%.100s", vm_accel_names[vm->accel],
+	snprintf(ret, PROVIDER_SETTING_MAX, "%s:%.250s:%.250s", vm_accel_names[vm->accel],
 		 vm->qemu ? vm->qemu : "", vm->kernel ? vm->kernel : "");
-	return text;
+	return true;
 }
 
 static const char *means(enum layer layer)

@@ -82,6 +82,7 @@ int vm_prepare(struct run *run, struct brig_error *err)
 		.memory_bytes = vm_memory(spec->limits.memory_bytes),
 	};
 	cell->deadline_ns = clock_now_ns() + MAKING_NS;
+	cell->cache.known = run->options.checked_files;
 	int r = vm_find(spec->vm, &cell->parts, err);
 	r = r < 0 ? r : vm_cache_open(spec->cache_dir, &cell->cache, err);
 	r = r < 0 ? r : vm_initrd(&cell->parts.kernel, &cell->initrd, err);

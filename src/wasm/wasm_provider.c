@@ -58,9 +58,9 @@ static void report_run(struct run *run)
 	wasm_take_report(run->value, &run->facts);
 }
 
-static const char *setting(const struct spec *spec)
+static bool setting(const struct spec *spec, char ret[PROVIDER_SETTING_MAX])
 {
-	return spec->wasm_engine;
+	return provider_set(spec->wasm_engine, ret);
 }
 
 const struct provider wasm_provider = {

@@ -11,12 +11,10 @@
 #include "base/clock.h"
 #include "lib/prepare/choice.h"
 
-#define SETTING_MAX 640
-
 struct choice_memory {
 	struct entry {
-		const struct provider *provider; /* NULL: free */
-		char setting[SETTING_MAX];       /* of the provider's own, such as a runtime */
+		const struct provider *provider;    /* NULL: free */
+		char setting[PROVIDER_SETTING_MAX]; /* of the provider's own, such as a runtime */
 		uint64_t until_ns;
 		struct choice_finding finding;
 	} entries[PROVIDERS_MAX];
@@ -30,20 +28,22 @@ void choice_memory_free(struct choice_memory *memory)
 }
 
 /* The setting of a spec that a finding depends on. */
-static const char *setting_of(const struct spec *spec)
+static void setting_of(const struct spec *spec, char ret[PROVIDER_SETTING_MAX])
 {
 	const struct provider *provider = spec->provider;
-	const char *setting = provider->setting ? provider->setting(spec) : NULL;
 
-	return setting ? setting : "";
+	if (!provider->setting || !provider->setting(spec, ret)) {
+		*ret = '\0';
+	}
 }
 
 /* Its entry, or the one to replace: `*ret_known` tells which. */
 static struct entry *find(struct choice_memory *memory, const struct spec *spec, bool *ret_known)
 {
-	const char *setting = setting_of(spec);
 	struct entry *oldest = &memory->entries[0];
+	char setting[PROVIDER_SETTING_MAX];
 
+	setting_of(spec, setting);
 	for (size_t i = 0; i < PROVIDERS_MAX; i++) {
 		struct entry *entry = &memory->entries[i];
 		if (entry->provider == spec->provider && strcmp(entry->setting, setting) == 0) {
@@ -73,7 +73,7 @@ static void try_provider(struct choice_memory *memory, const struct spec *spec, 
 	struct choice_finding *finding = &entry->finding;
 
 	*entry = (struct entry){ .provider = provider };
-	snprintf(entry->setting, sizeof(entry->setting), "%s", setting_of(spec));
+	setting_of(spec, entry->setting);
 	if (provider->probe_for) {
 		provider->probe_for(&memory->host, deadline, spec, &finding->found);
 	} else {

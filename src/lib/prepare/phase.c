@@ -28,6 +28,7 @@ static struct run_options run_options_of(const struct phase *phase)
 		.spec = &p->spec,
 		.groups = phase->context->groups,
 		.watchdog = phase->context->watchdog,
+		.checked_files = &phase->context->checked_files,
 		.filter = p->policy->filter.count ? &p->policy->filter : NULL,
 		.cut_output = p->policy->on_output_limit == OUTPUT_CUT,
 		.end_after = p->policy->monitor.end_after,

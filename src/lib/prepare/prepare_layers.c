@@ -11,17 +11,17 @@
 static int refuse(const struct prepared *p, enum layer layer, struct brig_error *err)
 {
 	const struct provider *provider = p->spec.provider;
-	const char *setting = provider->setting_layers & LAYER_BIT(layer) && provider->setting
-				      ? provider->setting(&p->spec)
-				      : NULL;
-	bool lacking = setting || !(provider->layers & LAYER_BIT(layer));
+	char setting[PROVIDER_SETTING_MAX];
+	bool own = provider->setting_layers & LAYER_BIT(layer) && provider->setting &&
+		   provider->setting(&p->spec, setting);
+	bool lacking = own || !(provider->layers & LAYER_BIT(layer));
 	int r = error_set(err, BRIG_E_HOST, ENOTSUP,
 			  "policy %s wants the layer %s (%s), which %s %s lacks", p->policy->name,
 			  layer_table[layer].name, layer_table[layer].about,
-			  setting   ? provider->name
+			  own       ? provider->name
 			  : lacking ? "provider"
 				    : "this",
-			  setting   ? setting
+			  own       ? setting
 			  : lacking ? provider->name
 				    : "host");
 	if (lacking) {

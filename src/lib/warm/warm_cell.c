@@ -35,6 +35,7 @@ static int begin(struct warm_pool *pool, struct warm_cell *cell, struct brig_err
 		.spec = &cell->spec,
 		.groups = pool->warm->context->groups,
 		.watchdog = pool->warm->context->watchdog,
+		.checked_files = &pool->warm->context->checked_files,
 		.filter = filter->count ? filter : NULL,
 		.watch = pool->base.watch,
 		.monitor = pool->base.monitor.on ? &pool->base.monitor : NULL,
