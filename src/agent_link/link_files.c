@@ -115,7 +115,7 @@ int files_come(struct agent_link *link, struct run *run)
 	return set_timer(link, FILES_MS);
 }
 
-/* What is left of the time for the bytes that have come, in milliseconds; 0: nothing. */
+/* The rest of the time for the bytes that have come, in milliseconds; 0: none. */
 static uint64_t time_left(const struct agent_link *link, const struct run *run)
 {
 	uint64_t most = run->options.spec->limits.disk_bytes;
