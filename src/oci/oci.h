@@ -18,7 +18,7 @@
 /* The facts about a runtime that brig depends on. */
 struct oci_runtime {
 	const char *name;
-	const char *package;                  /* that has it, for the repair */
+	const char *package;                  /* that has it, for the repair; NULL: none */
 	const char *options[OCI_OPTIONS_MAX]; /* before the command */
 	/* It needs a root in the container, so an ordinary user's program has the id 0. */
 	bool needs_root;
@@ -30,7 +30,8 @@ struct oci_family {
 	const char *what;    /* for errors: "an OCI runtime" */
 	const char *choices; /* for the repair */
 	size_t count;
-	struct oci_runtime runtimes[2]; /* in the order in which they are looked for */
+	struct oci_runtime runtimes[3];  /* in the order in which they are looked for */
+	const struct oci_runtime *other; /* one at a path of the operator's, with another name */
 };
 extern const struct oci_family oci_family, gvisor_family;
 
@@ -48,7 +49,7 @@ void oci_explain(const struct oci_family *family, const struct oci_settings *set
 
 /*
  * Finds a runtime by its name or absolute path; NULL: the first of the family that is there.
- * -ENOENT: not found; -EINVAL: not a known one.
+ * -ENOENT: not found; -EINVAL: no known name, and no path.
  */
 int oci_runtime_find(const struct oci_family *family, const char *wanted,
 		     const struct oci_runtime **ret, char path[HELD_PATH_MAX],

@@ -38,7 +38,7 @@ int oci_open(struct run *run, const struct oci_family *family, const struct oci_
 		return r;
 	}
 	held->tool = runtime->name;
-	held->package = runtime->package;
+	held->package = runtime->package ? runtime->package : runtime->name;
 	held->program = spec->ranged ? 1 : 0;
 	bundle_write(spec, &held->plan, family, runtime, &held->bundle);
 	if (held->bundle.failed || oci_list_arguments(held->path, runtime, settings->option,

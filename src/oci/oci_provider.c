@@ -13,16 +13,21 @@ static const struct held_kind container = {
 	.find_agent = held_find_newest,
 };
 
+/* As runc: it is told nothing of control groups, and has a root. */
+static const struct oci_runtime other = { .name = "runtime", .needs_root = true };
+
 const struct oci_family oci_family = {
 	.provider = &oci_provider,
 	.kind = &container,
 	.what = "an OCI runtime",
-	.choices = "use \"crun\" or \"runc\", or the absolute path of one of them",
-	.count = 2,
+	.choices = "use \"crun\", \"runc\" or \"youki\", or the absolute path of a runtime",
+	.count = 3,
+	.other = &other,
 	.runtimes = {
 		{ .name = "crun", .package = "crun", .options = { "--cgroup-manager=disabled" } },
 		/* runc 1.1: "User namespaces enabled, but no user mapping found" without an id 0. */
 		{ .name = "runc", .package = "runc", .needs_root = true },
+		{ .name = "youki", .needs_root = true },
 	},
 };
 

@@ -30,7 +30,11 @@ static int not_found(const struct oci_runtime *runtime, const char *wanted, stru
 	int r = error_set(err, BRIG_E_HOST, ENOENT, "the OCI runtime %.200s is not on this host",
 			  wanted);
 
-	error_remedy(err, "install it: apt-get install %s", runtime->package);
+	if (runtime->package) {
+		error_remedy(err, "install it: apt-get install %s", runtime->package);
+	} else {
+		error_remedy(err, "install it, or name another runtime in the policy");
+	}
 	return r;
 }
 
@@ -50,6 +54,7 @@ int oci_runtime_find(const struct oci_family *family, const char *wanted,
 		return not_found(&family->runtimes[0], family->runtimes[0].name, err);
 	}
 	const struct oci_runtime *known = find_known(family, slash ? slash + 1 : wanted);
+	known = known || !slash ? known : family->other;
 	if (!known || (slash && wanted[0] != '/')) {
 		return not_known(family, wanted, err);
 	}

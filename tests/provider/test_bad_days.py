@@ -13,7 +13,7 @@ import time
 import pytest
 
 import own
-from conftest import BRIG, Provider
+from conftest import BRIG, RUNTIMES, Provider
 
 
 @pytest.fixture
@@ -36,13 +36,24 @@ def policy_of(runtime):
 
 
 @pytest.mark.parametrize("runtime, words", [
-    ("youki", "not an OCI runtime that brig knows"),
-    ("/bin/sh", "not an OCI runtime that brig knows"),
+    ("kata", "not an OCI runtime that brig knows"),
+    ("/bin/sh", "could not start the container"),
     ("/nonexistent/crun", "not on this host"),
+    ("/nonexistent/own", "not on this host"),
 ])
 def test_runtime_that_is_not_there(of, runtime, words):
     error = of("absent", policy_of(runtime)).refused("-c", "1")
     assert words in error["message"] and error["remedy"]
+
+
+@pytest.mark.parametrize("name", RUNTIMES)
+def test_runtime_at_a_path_of_the_operator(of, bin_dir, name):
+    """With a name that brig does not know."""
+    program = bin_dir / f"own-{name}"
+    shutil.copy(shutil.which(name, path="/usr/bin:/usr/sbin"), program)
+    program.chmod(0o755)
+    result = of("own", policy_of(str(program))).python("print(1)")
+    assert result["status"] == "ok" and result["stdout"] == "1\n", result
 
 
 def test_runtime_is_no_name(of):
