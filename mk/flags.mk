@@ -37,8 +37,9 @@ SANITIZE_san  := -fsanitize=address,undefined
 SANITIZE_fuzz := -fsanitize=fuzzer-no-link,address,undefined
 SANITIZE      := $(if $(SAN),$(SANITIZE_san)) $(if $(FUZZ),$(SANITIZE_fuzz))
 SANITIZE      += $(if $(SAN)$(FUZZ),-fno-sanitize-recover=all -fno-omit-frame-pointer)
-# With instrumentation gcc reports uninitialised uses that do not exist.
-SANITIZE      += $(if $(SAN),$(if $(IS_CLANG),,-Wno-maybe-uninitialized))
+# With instrumentation, and less optimisation, gcc reports uninitialised uses and cut texts that do
+# not exist.
+SANITIZE      += $(if $(SAN),$(if $(IS_CLANG),,-Wno-maybe-uninitialized -Wno-format-truncation))
 
 CPPFLAGS_ALL := -D_GNU_SOURCE -Iinclude -Isrc -I$(BUILD)/gen -I$(BUILD) $(CPPFLAGS)
 CFLAGS_ALL   := -std=gnu17 $(CFLAGS) $(WARNINGS) $(HARDEN) $(SANITIZE) \
