@@ -7,6 +7,7 @@
 #define BRIG_AGENT_LINK_AGENT_LINK_H
 
 #include "agent_link/own_tmpfs.h"
+#include "agent_link/return_time.h"
 #include "agent_link/returned.h"
 #include "framed/report.h"
 #include "run/run_internal.h"
@@ -107,9 +108,9 @@ struct agent_link {
 	/* files that the agent returns: link_files.c */
 	struct own_tmpfs place;
 	struct returned files;
-	int timer;        /* owned: the agent has had its time; -1 */
-	bool asked;       /* the program was told to end */
-	uint64_t come_ns; /* since when the files come */
+	int timer;  /* owned: the agent may have had its time; -1 */
+	bool asked; /* the program was told to end */
+	struct return_time time;
 
 	int error; /* sending the assignment failed: errno; 0: it did not */
 	enum frame_step error_step;

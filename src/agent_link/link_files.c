@@ -17,13 +17,8 @@
 
 /* How long the agent may take to report the end of a program that was told to end... */
 #define END_MS 1000u
-/*
- * ...and to return the files, with a second more for each part that has come: an agent that sends
- * nothing gains no time.
- */
-#define FILES_MS   5000u
-#define PART_BYTES (32ull << 20)
-#define PARTS_MAX  300u
+/* ...and to end after its last frame. The time for the files is that of return_time.h. */
+#define LEAVE_MS 5000u
 
 /* The largest file: as the limit allows, or as brig itself has put it there. */
 static uint64_t largest_file(const struct spec *spec)
@@ -96,44 +91,37 @@ static void take_disk(const struct agent_link *link, struct run *run)
 		(disk->full & FRAME_INODES_FULL) != 0 || disk->peak.inodes > limits->disk_inodes;
 }
 
-/* The time for so many bytes, in milliseconds. */
-static uint64_t time_for(uint64_t bytes)
+/* The timer is looked at by files_late(). */
+static int set_timer_at(const struct agent_link *link, uint64_t at_ns)
 {
-	uint64_t parts = bytes / PART_BYTES;
+	const struct itimerspec when = { .it_value = { .tv_sec = (time_t)(at_ns / 1000000000u),
+						       .tv_nsec = (long)(at_ns % 1000000000u) } };
 
-	return FILES_MS + 1000u * (parts < PARTS_MAX ? parts : PARTS_MAX);
+	return timerfd_settime(link->timer, TFD_TIMER_ABSTIME, &when, NULL) < 0 ? -errno : 0;
 }
 
 int files_come(struct agent_link *link, struct run *run)
 {
-	uint64_t after_ms = time_for(run->options.spec->limits.disk_bytes);
+	const struct brig_limits *limits = &run->options.spec->limits;
 
 	take_disk(link, run);
-	link->come_ns = clock_now_ns();
+	return_time_begin(&link->time, limits, clock_now_ns());
 	link->files.file_max = largest_file(run->options.spec);
-	run_program_over(run, after_ms * 1000000u + RUN_KILL_PATIENCE_NS);
-	return set_timer(link, FILES_MS);
-}
-
-/* The rest of the time for the bytes that have come, in milliseconds; 0: none. */
-static uint64_t time_left(const struct agent_link *link, const struct run *run)
-{
-	uint64_t most = run->options.spec->limits.disk_bytes;
-	uint64_t have = link->files.received < most ? link->files.received : most;
-	uint64_t gone_ms = (clock_now_ns() - link->come_ns) / 1000000u;
-	uint64_t time_ms = time_for(have);
-
-	return link->reports.state == REPORT_RETURNS && gone_ms < time_ms ? time_ms - gone_ms : 0;
+	run_program_over(run, return_time_most(limits) + RUN_KILL_PATIENCE_NS);
+	return set_timer_at(link, link->time.period_ns);
 }
 
 int files_late(struct agent_link *link, struct run *run)
 {
-	uint64_t left_ms = time_left(link, run);
+	uint64_t next_ns =
+		link->reports.state != REPORT_RETURNS
+			? 0
+			: return_time_next(&link->time, link->files.received, clock_now_ns());
 	uint64_t expirations;
 
-	if (left_ms > 0) {
+	if (next_ns > 0) {
 		(void)!read(link->timer, &expirations, sizeof(expirations));
-		return set_timer(link, left_ms);
+		return set_timer_at(link, next_ns);
 	}
 	epoll_ctl(run->epoll, EPOLL_CTL_DEL, link->timer, NULL);
 	link->ended = true;
@@ -157,7 +145,7 @@ void files_complete(struct agent_link *link, struct run *run)
 	 * The cell ends by itself, a machine after its last report; unless it is the program's: no
 	 * limit applies to it any more.
 	 */
-	if (set_timer(link, FILES_MS) < 0) {
+	if (set_timer(link, LEAVE_MS) < 0) {
 		run->provider->kill(run);
 	}
 }

@@ -12,9 +12,6 @@
 #include "base/files/path.h"
 #include "kernel/walk.h"
 
-/* An entry counts as much as a page of data. */
-#define ENTRY_BYTES 4096u
-
 /* A path from a frame, as text. */
 struct place {
 	char path[FRAME_PATH_MAX + 1];
@@ -192,7 +189,7 @@ int returned_take(struct returned *returned, const struct frame_head *head,
 	if (head->kind != FRAME_OUT_DATA) {
 		close_fd(&returned->file);
 	}
-	returned->received += head->kind == FRAME_OUT_DATA ? head->size : ENTRY_BYTES;
+	returned->received += head->kind == FRAME_OUT_DATA ? head->size : RETURNED_ENTRY_BYTES;
 	return takers[head->kind](returned, data, head->size);
 }
 

@@ -8,6 +8,9 @@
 
 #include "framed/frame.h"
 
+/* An entry counts as much as a page of data. */
+#define RETURNED_ENTRY_BYTES 4096u
+
 struct returned {
 	int root;          /* borrowed */
 	uint64_t file_max; /* bytes of the largest file that the program can make */
