@@ -239,8 +239,11 @@ static int make_tree(void **state)
 		command, sizeof(command),
 		"cd '%s' && mkdir -p a/b c && echo x > a/b/f && ln -s ../a/b c/l && "
 		"ln -s l/f c/m && ln -s loop c/loop && ln -s /etc c/etc && ln -s no c/gone && "
-		"ln -s /dev/null c/null && mkfifo c/fifo && echo y > a-b",
-		root);
+		"ln -s /dev/null c/null && mkfifo c/fifo && echo y > a-b && "
+		"printf '#!/bin/sh\\nsecret\\n' > mine && ln -s mine also && "
+		"printf '#!%s/also\\n' > reads && printf '#!/usr/bin/ldd\\n' > wraps && "
+		"printf '#!%s/a-b\\n' > text",
+		root, root, root);
 	*state = root;
 	return system(command);
 }
@@ -254,6 +257,30 @@ static int drop_tree(void **state)
 	r = system(command);
 	free(*state);
 	return r;
+}
+
+/* A hostile script names another one of the caller's, which would be shown to it. */
+static void test_scripts_of_others(void **state)
+{
+	const char *root = *state;
+	static const char *const refused[] = { "reads", "text" };
+	struct closure closure = { 0 };
+	char path[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		struct brig_error err = { 0 };
+		(void)snprintf(path, sizeof(path), "%s/%s", root, refused[i]);
+		assert_int_equal(program_closure(path, &closure, &err), -ENOEXEC);
+		assert_null(closure.items);
+		assert_non_null(strstr(err.message, "#! line"));
+		assert_non_null(strstr(err.remedy, "#! line"));
+	}
+	struct brig_error err = { 0 };
+	(void)snprintf(path, sizeof(path), "%s/wraps", root);
+	assert_int_equal(program_closure(path, &closure, &err), 0);
+	check_reachable(&closure, "/usr/bin/ldd");
+	check_reachable(&closure, "/bin/sh");
+	closure_done(&closure);
 }
 
 static int add(struct closure_set *set, const char *root, const char *path)
@@ -351,6 +378,7 @@ int main(void)
 		cmocka_unit_test(test_program),
 		cmocka_unit_test_setup_teardown(test_walk, make_tree, drop_tree),
 		cmocka_unit_test_setup_teardown(test_names_in_a_program, make_tree, drop_tree),
+		cmocka_unit_test_setup_teardown(test_scripts_of_others, make_tree, drop_tree),
 		cmocka_unit_test(test_rules),
 	};
 

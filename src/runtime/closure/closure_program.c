@@ -224,6 +224,29 @@ static int add_object(struct closure_set *set, const char *path, char real[PATH_
 	return r < 0 && r != -ENOENT ? r : add_libraries(set, real, &needs);
 }
 
+/*
+ * The script chooses it, too, and may be hostile: a program, or one of the host's own scripts. Any
+ * other script would be a document of the caller's that begins with #!.
+ */
+static bool is_interpreter(const char *path)
+{
+	static const char own[] = "/usr/";
+	char real[PATH_MAX];
+
+	return is_object(path) || (realpath(path, real) && strncmp(real, own, strlen(own)) == 0);
+}
+
+static int refuse_interpreter(const char *script, const char *path, struct brig_error *err)
+{
+	int r = error_set(err, BRIG_E_RUNTIME, ENOEXEC,
+			  "the #! line of %.200s names %.200s, which is neither a program nor a "
+			  "script beneath /usr",
+			  script, path);
+
+	error_remedy(err, "name the program itself in the #! line");
+	return r;
+}
+
 int closure_add_program(struct closure_set *set, const char *program, enum program_kind *ret_kind,
 			struct brig_error *err)
 {
@@ -235,6 +258,9 @@ int closure_add_program(struct closure_set *set, const char *program, enum progr
 	(void)snprintf(path, sizeof(path), "%s", program);
 	r = add_object(set, path, real, &kind);
 	while (r == -ENOEXEC && depth++ < SCRIPT_DEPTH_MAX && script_interpreter(real, path) == 0) {
+		if (access(path, F_OK) == 0 && !is_interpreter(path)) {
+			return refuse_interpreter(real, path, err);
+		}
 		r = add_object(set, path, real, &kind);
 	}
 	if (r == -ENOEXEC || r == -EBADMSG) {
