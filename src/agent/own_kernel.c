@@ -4,12 +4,8 @@
  * is done only when brig asks for it, and fails where the agent is an ordinary user.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <linux/random.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -17,6 +13,7 @@
 
 #include "agent/agent.h"
 #include "base/cleanup.h"
+#include "base/reseed.h"
 
 #define PAGE_BYTES 4096u
 
@@ -31,26 +28,10 @@ int own_clock(struct agent *agent, const unsigned char *data, size_t size)
 	return clock_settime(CLOCK_REALTIME, &time) < 0 ? -errno : 0;
 }
 
-/* Machines that were restored from one state have one generator, until this. */
 int own_entropy(struct agent *agent, const unsigned char *data, size_t size)
 {
-	union {
-		struct rand_pool_info info;
-		unsigned char bytes[sizeof(struct rand_pool_info) + 512];
-	} pool;
-	_cleanup_close_ int fd = open("/dev/urandom", O_RDWR | O_CLOEXEC);
-
 	(void)agent;
-	if (fd < 0) {
-		return -errno;
-	}
-	pool.info.entropy_count = (int)size * 8;
-	pool.info.buf_size = (int)size;
-	memcpy(pool.bytes + sizeof(pool.info), data, size);
-	if (ioctl(fd, RNDADDENTROPY, &pool) < 0 || ioctl(fd, RNDRESEEDCRNG) < 0) {
-		return -errno;
-	}
-	return 0;
+	return reseed_kernel(data, size);
 }
 
 /* --- the writable places ---------------------------------------------------------------------- */

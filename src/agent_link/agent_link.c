@@ -106,6 +106,8 @@ int agent_link_open(struct agent_link *link, struct run *run, int fd, unsigned f
 	if (!link->in || !link->out) {
 		return -ENOMEM;
 	}
+	/* A session's files stay where they are: between its runs its programs go on. */
+	link->options.returns = link->options.returns && !run->options.session;
 	const int ours[] = { link->fd, link->input, link->output[0], link->output[1] };
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++) {
 		if (fcntl(ours[i], F_SETFL, O_NONBLOCK) < 0) {

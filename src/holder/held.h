@@ -66,12 +66,15 @@ struct held_cell {
 	uid_t program;              /* its id, as the holder sees it */
 	uid_t outer;                /* the first id of the holder, on the host... */
 	gid_t outer_group;
-	unsigned ids;               /* ...and how many it has */
-	struct holder_files files;  /* for the tool */
-	bool kvm;                   /* the tool has /dev/kvm */
-	uint64_t more_bytes;        /* of memory, for the tool: beyond the program's limits... */
-	unsigned more_processes;    /* ...and of processes */
-	unsigned char greeting[32]; /* the first bytes of the stream */
+	unsigned ids;              /* ...and how many it has */
+	struct holder_files files; /* for the tool */
+	bool kvm;                  /* the tool has /dev/kvm */
+	/* The tool's own limits, if the program's memory and processes are in a kernel of it. */
+	struct held_group {
+		uint64_t memory_bytes; /* 0: the group has the program's limits */
+		uint64_t processes;
+	} tool_group;
+	unsigned char greeting[64]; /* the first bytes of the stream */
 	size_t greeting_size;
 	void *own; /* the provider's; freed before close */
 

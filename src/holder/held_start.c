@@ -57,10 +57,13 @@ int held_open(struct run *run, const struct held_kind *kind, struct brig_error *
 
 struct cgroup_limits held_limits(const struct run *run)
 {
+	const struct held_group *group = &held_of(run)->tool_group;
 	struct cgroup_limits limits = group_limits_of(run->options.spec);
 
-	limits.memory_bytes += held_of(run)->more_bytes;
-	limits.processes += held_of(run)->more_processes;
+	if (group->memory_bytes) {
+		limits.memory_bytes = group->memory_bytes;
+		limits.processes = group->processes;
+	}
 	return limits;
 }
 

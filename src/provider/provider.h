@@ -69,6 +69,13 @@ struct provider {
 	layer_set layers; /* that its cells can have; the host may lack some */
 	/* A cell limits memory and processes by a control group of its own kernel. */
 	bool own_groups;
+	/*
+	 * The files of a session stay in its cell: those of its opening are put there, and after
+	 * that brig reads, writes and returns none.
+	 */
+	bool keeps_files;
+	/* How long a session's driver may take to answer an interrupt; 0: the usual time. */
+	uint64_t answer_ns;
 	/* Processes of the provider's own in a cell's group: brig-init, a supervisor, an agent. */
 	unsigned own_processes;
 	/* Of these, the ones that count for the program's user id in its user namespace. */

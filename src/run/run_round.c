@@ -64,6 +64,10 @@ int run_round_end(struct run *run, int exit_code)
 	if (r < 0) {
 		return r;
 	}
+	if (run->provider->keeps_files) {
+		run->result->files_note = strdup("the files of a session stay in its cell");
+		return 0;
+	}
 	if (run->sandbox >= 0 &&
 	    collect_begin(run->sandbox, &run->options.collect, run->result, &run->files) < 0) {
 		note_lost_files(run);

@@ -11,16 +11,20 @@
 #ifndef BRIG_VM_VM_H
 #define BRIG_VM_VM_H
 
+#include <dirent.h>
+
 #include "base/bytes/sha256.h"
 #include "holder/held.h"
 #include "run/spec/vm_settings.h"
 
 #define VM_NAME_MAX    96
+#define VM_HASH_CHARS  40 /* of a name */
 #define VM_VERSION_MAX 128
-/* Of the guest's kernel and of qemu, beyond the program's limit. */
+/* Of the guest's kernel, beyond the program's limit; and of qemu, beyond the guest's memory. */
 #define VM_GUEST_BYTES (96ull << 20)
 #define VM_QEMU_BYTES  (256ull << 20)
-#define VM_QEMU_TASKS  48
+/* The holder, qemu and its threads: the program's processes are the guest's. */
+#define VM_GROUP_TASKS 50
 #define VM_BOOT_NS     180000000000ull
 
 extern const char vm_init_image[];
@@ -64,6 +68,19 @@ struct vm_machine {
 int vm_command(const struct vm_machine *machine, struct strlist *ret);
 /* The guest's memory for a limit: one of a few sizes, because each has its own saved state. */
 uint64_t vm_memory(uint64_t limit_bytes);
+/* The limits of its group on the host, once it is ready. */
+struct held_group vm_group(const struct vm_machine *machine);
+
+/* --- checksums: vm_sum.c ---------------------------------------------------------------------- */
+
+struct vm_sum {
+	int fd;            /* borrowed */
+	uint64_t at, size; /* size 0: nothing is to be summed up */
+	uint64_t sums[4];
+};
+void vm_sum_begin(struct vm_sum *sum, int fd, uint64_t size);
+/* Takes some more bytes. 1: *ret is the sum of all; 0: not yet; -errno. */
+int vm_sum_turn(struct vm_sum *sum, uint64_t *ret);
 
 /* --- the cache: vm_cache.c -------------------------------------------------------------------- */
 
@@ -74,11 +91,20 @@ struct vm_cache {
 };
 int vm_cache_open(const char *cache_dir, struct vm_cache *ret, struct brig_error *err);
 void vm_cache_done(struct vm_cache *cache);
-/* A complete file of this name, for reading; -ENOENT: there is none. */
-int vm_cache_find(const struct vm_cache *cache, const char *name, bool checked);
+/*
+ * A complete file of this name, for reading; -ENOENT: there is none. If sum->size is not 0 then, it
+ * must be checked before it is used. NULL: it has no checksum.
+ */
+int vm_cache_find(const struct vm_cache *cache, const char *name, struct vm_sum *sum);
+/* 1: it is as it was written; 0: call it again; -ENOENT: it was not, and is deleted. */
+int vm_cache_check(const struct vm_cache *cache, const char *name, struct vm_sum *sum);
 /* A file without a name, that is deleted if it is not published. `owner`: it can open it again. */
 int vm_cache_new(const struct vm_cache *cache, const struct spec *spec);
-int vm_cache_publish(const struct vm_cache *cache, int fd, const char *name);
+/* It is complete, and does not change any more: begins its sum. */
+int vm_cache_seal(int fd, struct vm_sum *sum);
+/* `value`: of the sum; 0: it is not checked. */
+int vm_cache_publish(const struct vm_cache *cache, const struct vm_sum *sum, uint64_t value,
+		     const char *name);
 void vm_cache_remove(const struct vm_cache *cache, const char *name);
 /* Facts that are worth a file: it is there, and not older than an hour. */
 bool vm_cache_noted(const struct vm_cache *cache, const char *name);
@@ -86,7 +112,7 @@ void vm_cache_note(const struct vm_cache *cache, const char *name);
 /* One process at a time makes files. The lock, or -EWOULDBLOCK, -errno. */
 int vm_cache_lock(const struct vm_cache *cache);
 
-/* --- names in the cache: vm_names.c ----------------------------------------------------------- */
+/* --- names in the cache: vm_names.c, vm_naming.c ---------------------------------------------- */
 
 struct vm_names {
 	char image[VM_NAME_MAX];
@@ -94,7 +120,23 @@ struct vm_names {
 	char no_state[VM_NAME_MAX]; /* the state did not work */
 	char no_kvm[VM_NAME_MAX];   /* KVM did not work, since the host was started */
 };
-int vm_name_image(const struct plan *plan, struct vm_names *ret, struct brig_error *err);
+#define VM_NAMING_DEPTH 64
+struct vm_naming {
+	const struct plan *plan; /* borrowed */
+	struct sha256 hash;
+	unsigned step;              /* of the plan, the next one */
+	unsigned left;              /* entries that may still come */
+	DIR *dirs[VM_NAMING_DEPTH]; /* owned: being read, the outermost first */
+	unsigned depth;
+};
+void vm_naming_begin(struct vm_naming *naming, const struct plan *plan);
+/* Reads some more entries. 1: the name of the image; 0: not yet; -errno. */
+int vm_naming_turn(struct vm_naming *naming, char ret[VM_NAME_MAX], struct brig_error *err);
+void vm_naming_done(struct vm_naming *naming);
+/* The identity of a file. */
+struct stat;
+void vm_hash_stat(struct sha256 *hash, const struct stat *info);
+/* With the name of the image. */
 int vm_name_state(const struct vm_parts *parts, const struct vm_machine *machine,
 		  const struct buf *initrd, struct vm_names *ret);
 
@@ -107,10 +149,13 @@ struct vm_making {
 	struct spec spec;
 	struct run *run; /* owned; NULL: nothing is being made */
 	int output;      /* owned: the file */
-	int monitor;     /* owned: qemu's, for a state */
+	bool sealed;     /* it is complete: */
+	struct vm_sum sum;
+	int monitor; /* owned: qemu's, for a state */
 };
 int vm_make_start(struct run *run, struct vm_making *making, bool state, struct brig_error *err);
 /* 1: it has ended, and the file is published; 0: not yet; -errno: it failed. */
+/* If it is sealed then, it must be called again soon. */
 int vm_make_step(struct vm_making *making, struct brig_error *err);
 void vm_make_done(struct vm_making *making);
 
@@ -123,8 +168,10 @@ struct vm_cell {
 	struct vm_names names;
 	struct buf initrd; /* owned */
 	enum vm_accel wanted;
-	int image, state; /* owned */
-	int inside[3];    /* owned: the run's, which closes them after its launch */
+	struct vm_naming naming;
+	struct vm_sum sum; /* of the state, until it is checked */
+	int image, state;  /* owned */
+	int inside[3];     /* owned: the run's, which closes them after its launch */
 	struct vm_making making;
 	int lock;             /* owned: while something is made */
 	int timer;            /* owned: of the next attempt to get the lock */

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,7 +24,6 @@
 #define CACHE_BYTES_MAX (4ull << 30)
 #define NOTE_SECONDS    3600
 #define ENTRIES_MAX     4096
-#define WORD            8u
 
 static const char magic[8] = { 'B', 'R', 'I', 'G', 'V', 'M', '1', '\n' };
 struct footer {
@@ -80,87 +78,67 @@ void vm_cache_done(struct vm_cache *cache)
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-/* Four sums side by side: as fast as memory, and any changed word changes one of them. */
-static uint64_t sum_words(const unsigned char *data, size_t size)
+static int read_footer(int fd, struct stat *info, struct footer *ret)
 {
-	uint64_t sums[4] = { 1, 2, 3, 4 };
-	size_t i = 0;
-
-	for (; i + sizeof(sums) <= size; i += sizeof(sums)) {
-		for (size_t k = 0; k < 4; k++) {
-			uint64_t word;
-			memcpy(&word, data + i + WORD * k, WORD);
-			sums[k] = (sums[k] ^ word) * 0x9e3779b97f4a7c15u;
-			sums[k] ^= sums[k] >> 29;
-		}
-	}
-	for (; i < size; i++) {
-		sums[0] = (sums[0] ^ data[i]) * 0x100000001b3u;
-	}
-	return sums[0] ^ sums[1] * 3 ^ sums[2] * 5 ^ sums[3] * 7;
-}
-
-static int checksum(int fd, uint64_t size, uint64_t *ret)
-{
-	*ret = 0;
-	if (size == 0) {
-		return -EBADMSG;
-	}
-	void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
-	if (data == MAP_FAILED) {
+	if (fstat(fd, info) < 0) {
 		return -errno;
 	}
-	*ret = sum_words(data, size);
-	munmap(data, size);
-	return 0;
-}
-
-/* With `known` a checksum is compared once; NULL: there is none. */
-static int check_file(int fd, struct file_memory *known, bool checked)
-{
-	struct footer footer;
-	struct stat info;
-	uint64_t sum = 0;
-
-	if (fstat(fd, &info) < 0) {
-		return -errno;
-	}
-	if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 0222) ||
-	    info.st_size < (off_t)sizeof(footer)) {
+	if (!S_ISREG(info->st_mode) || info->st_uid != geteuid() || (info->st_mode & 0222) ||
+	    info->st_size < (off_t)sizeof(*ret)) {
 		return -EBADMSG;
 	}
-	uint64_t size = (uint64_t)info.st_size - sizeof(footer);
-	if (pread(fd, &footer, sizeof(footer), (off_t)size) != sizeof(footer) ||
-	    memcmp(footer.magic, magic, sizeof(magic)) != 0 || footer.size != size) {
+	uint64_t size = (uint64_t)info->st_size - sizeof(*ret);
+	if (pread(fd, ret, sizeof(*ret), (off_t)size) != sizeof(*ret) ||
+	    memcmp(ret->magic, magic, sizeof(magic)) != 0 || ret->size != size) {
 		return -EBADMSG;
-	}
-	if (!checked || (known && file_memory_has(known, &info))) {
-		return 0;
-	}
-	int r = checksum(fd, size, &sum);
-	if (r < 0 || sum != footer.checksum) {
-		return r < 0 ? r : -EBADMSG;
-	}
-	if (known) {
-		file_memory_add(known, &info);
 	}
 	return 0;
 }
 
-int vm_cache_find(const struct vm_cache *cache, const char *name, bool checked)
+int vm_cache_find(const struct vm_cache *cache, const char *name, struct vm_sum *sum)
 {
 	_cleanup_close_ int fd = openat(cache->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct footer footer;
+	struct stat info;
 
 	if (fd < 0) {
 		return -errno;
 	}
-	int r = check_file(fd, cache->known, checked);
-	if (r < 0) {
+	if (read_footer(fd, &info, &footer) < 0) {
 		/* Made anew. */
 		unlinkat(cache->dir, name, 0);
 		return -ENOENT;
 	}
+	if (sum) {
+		bool known = cache->known && file_memory_has(cache->known, &info);
+		vm_sum_begin(sum, fd, known ? 0 : footer.size);
+		if (!known && footer.size == 0) {
+			unlinkat(cache->dir, name, 0);
+			return -ENOENT;
+		}
+	}
 	return TAKE_FD(fd);
+}
+
+/* With `known` a checksum is compared once. */
+int vm_cache_check(const struct vm_cache *cache, const char *name, struct vm_sum *sum)
+{
+	struct footer footer;
+	struct stat info;
+	uint64_t value = 0;
+	int r = vm_sum_turn(sum, &value);
+
+	if (r == 0) {
+		return 0;
+	}
+	if (r < 0 || read_footer(sum->fd, &info, &footer) < 0 || footer.checksum != value) {
+		unlinkat(cache->dir, name, 0);
+		return -ENOENT;
+	}
+	if (cache->known) {
+		file_memory_add(cache->known, &info);
+	}
+	return 1;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -230,27 +208,30 @@ static void evict(const struct vm_cache *cache, const char *keep)
 	}
 }
 
-int vm_cache_publish(const struct vm_cache *cache, int fd, const char *name)
+int vm_cache_seal(int fd, struct vm_sum *sum)
 {
-	struct footer footer;
 	struct stat info;
-	char path[32];
 
-	memcpy(footer.magic, magic, sizeof(magic));
 	/* From here on it belongs to brig, and nobody writes to it. */
 	if (fchown(fd, geteuid(), getegid()) < 0 || fchmod(fd, 0444) < 0 || fstat(fd, &info) < 0) {
 		return -errno;
 	}
-	footer.size = (uint64_t)info.st_size;
-	int r = checksum(fd, footer.size, &footer.checksum);
-	if (r < 0) {
-		return r;
-	}
-	ssize_t n = pwrite(fd, &footer, sizeof(footer), (off_t)footer.size);
+	vm_sum_begin(sum, fd, (uint64_t)info.st_size);
+	return 0;
+}
+
+int vm_cache_publish(const struct vm_cache *cache, const struct vm_sum *sum, uint64_t value,
+		     const char *name)
+{
+	struct footer footer = { .size = sum->size, .checksum = value };
+	char path[32];
+
+	memcpy(footer.magic, magic, sizeof(magic));
+	ssize_t n = pwrite(sum->fd, &footer, sizeof(footer), (off_t)footer.size);
 	if (n != sizeof(footer)) {
 		return n < 0 ? -errno : -ENOSPC;
 	}
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", sum->fd);
 	if (linkat(AT_FDCWD, path, cache->dir, name, AT_SYMLINK_FOLLOW) < 0 && errno != EEXIST) {
 		return -errno;
 	}

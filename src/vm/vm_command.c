@@ -24,6 +24,12 @@ uint64_t vm_memory(uint64_t limit_bytes)
 	return size * MIB;
 }
 
+struct held_group vm_group(const struct vm_machine *machine)
+{
+	return (struct held_group){ .memory_bytes = machine->memory_bytes + VM_QEMU_BYTES,
+				    .processes = VM_GROUP_TASKS };
+}
+
 static int add_all(struct strlist *list, const char *const *words, size_t count)
 {
 	int r = 0;

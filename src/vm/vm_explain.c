@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of a start, and qemu's command line, for `brig explain`. */
+#include <inttypes.h>
+
 #include "base/cleanup.h"
 #include "base/json/json_out.h"
 #include "vm/vm.h"
@@ -25,7 +27,8 @@ static const struct held_step steps[] = {
 };
 
 static void print_json(const struct spec *spec, const struct vm_parts *parts,
-		       const struct strlist *command, struct buf *out)
+		       const struct held_group *group, const struct strlist *command,
+		       struct buf *out)
 {
 	struct json_out writer = { .buf = out };
 
@@ -33,6 +36,10 @@ static void print_json(const struct spec *spec, const struct vm_parts *parts,
 	held_print_steps(steps, ARRAY_SIZE(steps), spec, &writer, out);
 	json_text(&writer, "kernel", parts->kernel.path[0] ? parts->kernel.path : NULL);
 	json_text(&writer, "modules", parts->kernel.modules[0] ? parts->kernel.modules : NULL);
+	json_open(&writer, "group", '{');
+	json_u64(&writer, "memory_bytes", group->memory_bytes);
+	json_u64(&writer, "processes", group->processes);
+	json_close(&writer, '}');
 	json_open(&writer, "command", '[');
 	for (size_t i = 0; i < command->count; i++) {
 		json_text(&writer, NULL, command->items[i]);
@@ -55,16 +62,19 @@ void vm_explain(const struct spec *spec, bool json, struct buf *out)
 		.start = VM_START_RESTORE,
 	};
 
+	const struct held_group group = vm_group(&machine);
 	if (vm_command(&machine, &command) < 0) {
 		out->failed = true;
 		return;
 	}
 	if (json) {
-		print_json(spec, &parts, &command, out);
+		print_json(spec, &parts, &group, &command, out);
 		return;
 	}
 	held_print_steps(steps, ARRAY_SIZE(steps), spec, NULL, out);
-	buf_addf(out, "\nThe kernel: %s\nThe command: ", r < 0 ? err.message : parts.kernel.path);
+	buf_addf(out, "\nThe group on the host: %" PRIu64 " MiB of memory, %" PRIu64 " processes\n",
+		 group.memory_bytes >> 20, group.processes);
+	buf_addf(out, "The kernel: %s\nThe command: ", r < 0 ? err.message : parts.kernel.path);
 	for (size_t i = 0; i < command.count; i++) {
 		buf_addf(out, "%s%s", i ? " " : "", command.items[i]);
 	}

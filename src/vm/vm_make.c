@@ -145,6 +145,7 @@ int vm_make_start(struct run *run, struct vm_making *making, bool state, struct 
 {
 	making->cell = vm_of(run);
 	making->state = state;
+	making->sealed = false;
 	making->spec = spec_of(run->options.spec);
 	making->output = vm_cache_new(&making->cell->cache, &making->spec);
 	if (making->output < 0) {
@@ -172,9 +173,15 @@ static bool is_saved(const struct vm_making *making)
 	return !strstr(text, "Error") && !strstr(text, "nknown") && strstr(text, "quit");
 }
 
-static int finish(struct vm_making *making, struct brig_error *err)
+static int not_stored(const struct vm_making *making, int r, struct brig_error *err)
 {
-	const struct vm_cell *cell = making->cell;
+	return error_errno(err, BRIG_E_HOST, -r, "cannot store the %s in %.200s",
+			   held_of(making->run)->kind->product, making->cell->cache.path);
+}
+
+/* The tool has ended: has it done its work? */
+static int seal(struct vm_making *making, struct brig_error *err)
+{
 	const struct held_cell *held = held_of(making->run);
 
 	if (!held->tool_done || held->tool_status != 0 || (making->state && !is_saved(making))) {
@@ -182,21 +189,35 @@ static int finish(struct vm_making *making, struct brig_error *err)
 				   : error_set(err, BRIG_E_HOST, EIO, "%s could not make the %s",
 					       held->tool, held->kind->product);
 	}
-	int r = vm_cache_publish(&cell->cache, making->output,
-				 making->state ? cell->names.state : cell->names.image);
-	return r < 0 ? error_errno(err, BRIG_E_HOST, -r, "cannot store the %s in %.200s",
-				   held->kind->product, cell->cache.path)
-		     : 1;
+	int r = vm_cache_seal(making->output, &making->sum);
+	making->sealed = r == 0;
+	return r < 0 ? not_stored(making, r, err) : 0;
+}
+
+/* Only states have a sum: a changed image is an error of the guest's file system. */
+static int publish(struct vm_making *making, struct brig_error *err)
+{
+	const struct vm_names *names = &making->cell->names;
+	uint64_t value = 0;
+	int r = making->state ? vm_sum_turn(&making->sum, &value) : 1;
+
+	if (r == 1) {
+		r = vm_cache_publish(&making->cell->cache, &making->sum, value,
+				     making->state ? names->state : names->image);
+		r = r < 0 ? r : 1;
+	}
+	return r < 0 ? not_stored(making, r, err) : r;
 }
 
 int vm_make_step(struct vm_making *making, struct brig_error *err)
 {
-	int r = run_step(making->run, err);
+	int r = making->sealed ? 1 : run_step(making->run, err);
 
-	if (r == 0) {
-		return 0;
+	if (r == 1 && !making->sealed) {
+		r = seal(making, err);
+		r = r < 0 ? r : 1;
 	}
-	return r < 0 ? r : finish(making, err);
+	return r == 1 ? publish(making, err) : r;
 }
 
 void vm_make_done(struct vm_making *making)

@@ -159,17 +159,21 @@ const struct provider vm_provider = {
 	.ended = ended,
 	.report = vm_report,
 	.advise = held_nothing,
-	.next_round = held_nothing,
+	.interrupt = held_interrupt,
+	.next_round = held_next_round,
 	.rest = held_nothing,
-	.take_options = held_nothing,
+	.take_options = held_take_options,
 	.release = held_nothing,
 	.close = close_cell,
 	.name = "vm",
 	.about = "a virtual machine by qemu (KVM, or emulation if allowed) with brig's agent in it",
 	.abilities = ABILITY_BIT(ABILITY_WALLS) | ABILITY_BIT(ABILITY_OWN_ROOT) |
-		     ABILITY_BIT(ABILITY_CALL_RULES) | ABILITY_BIT(ABILITY_HOLD),
+		     ABILITY_BIT(ABILITY_CALL_RULES) | ABILITY_BIT(ABILITY_HOLD) |
+		     ABILITY_BIT(ABILITY_VALUE) | ABILITY_BIT(ABILITY_SESSIONS),
 	.layers = VM_LAYERS,
 	.own_groups = true,
+	.keeps_files = true,
+	.answer_ns = 5000000000ull, /* emulation on a busy host */
 	.own_processes = 2, /* holder and qemu, whose threads are counted apart */
 	.inner_processes = 0,
 	.setting = setting,

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "vm_init/go.h"
 
 #define RETRY_NS         50000000ull
+#define NOW_NS           1 /* after the events of others */
 #define MAKING_NS        (3 * VM_BOOT_NS)
 #define KERNEL_BYTES_MAX (256u << 20)
 
@@ -28,6 +30,7 @@ void vm_cell_free(struct vm_cell *cell)
 		return;
 	}
 	vm_make_done(&cell->making);
+	vm_naming_done(&cell->naming);
 	vm_cache_done(&cell->cache);
 	buf_done(&cell->initrd);
 	close_fd(&cell->image);
@@ -86,8 +89,15 @@ int vm_prepare(struct run *run, struct brig_error *err)
 	int r = vm_find(spec->vm, &cell->parts, err);
 	r = r < 0 ? r : vm_cache_open(spec->cache_dir, &cell->cache, err);
 	r = r < 0 ? r : vm_initrd(&cell->parts.kernel, &cell->initrd, err);
-	r = r < 0 ? r : vm_name_image(&held_of(run)->plan, &cell->names, err);
-	r = r < 0 ? r : name_state(cell, err);
+	vm_naming_begin(&cell->naming, &held_of(run)->plan);
+	return r;
+}
+
+/* The image has its name. */
+static int choose(struct vm_cell *cell, struct brig_error *err)
+{
+	int r = name_state(cell, err);
+
 	if (r < 0 || cell->machine.accel == VM_ACCEL_TCG) {
 		return r;
 	}
@@ -126,8 +136,7 @@ int vm_equip(struct held_cell *held, const struct vm_cell *cell, const struct vm
 	held->tool = "qemu";
 	held->package = "qemu-system-x86";
 	held->kvm = machine->accel == VM_ACCEL_KVM;
-	held->more_bytes = machine->memory_bytes + VM_QEMU_BYTES;
-	held->more_processes = VM_QEMU_TASKS;
+	held->tool_group = vm_group(machine);
 	snprintf(held->path, sizeof(held->path), "%s", cell->parts.qemu);
 	files->fds[VM_FILE_KERNEL] = copy_kernel(cell->parts.kernel.path);
 	files->fds[VM_FILE_INITRD] = memfile_make("initrd", cell->initrd.data, cell->initrd.size);
@@ -145,12 +154,14 @@ int vm_equip(struct held_cell *held, const struct vm_cell *cell, const struct vm
 	return vm_command(machine, &held->arguments);
 }
 
-/* The limits, which vm_init waits for. */
-static void greet(struct held_cell *held, const struct spec *spec)
+/* The limits and the randomness, which vm_init waits for. */
+static int greet(struct held_cell *held, const struct spec *spec)
 {
+	_Static_assert(VM_GO_BYTES <= sizeof(held->greeting), "it fits");
 	frame_put_u64(held->greeting, spec->limits.memory_bytes);
 	frame_put_u64(held->greeting + 8, spec->limits.processes + 1);
 	held->greeting_size = VM_GO_BYTES;
+	return getrandom(held->greeting + 16, VM_GO_SEED, GRND_NONBLOCK) == VM_GO_SEED ? 0 : -EIO;
 }
 
 static int launch(struct run *run, struct brig_error *err)
@@ -163,18 +174,19 @@ static int launch(struct run *run, struct brig_error *err)
 	cell->launched = true;
 	cell->restored = cell->state >= 0;
 	machine.start = cell->restored ? VM_START_RESTORE : VM_START_BOOT;
-	greet(held, run->options.spec);
+	int r = greet(held, run->options.spec);
 	for (int i = 0; i < 3; i++) {
 		run->inside[i] = TAKE_FD(cell->inside[i]);
 	}
-	int r = vm_equip(held, cell, &machine, TAKE_FD(cell->state));
+	r = r < 0 ? r : vm_equip(held, cell, &machine, TAKE_FD(cell->state));
 	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "cannot prepare a machine")
 		     : held_launch(run, err);
 }
 
 /* --- making ----------------------------------------------------------------------------------- */
 
-static int wait_for_lock(struct run *run, uint64_t wait_ns)
+/* vm_on_making() is called then. */
+static int come_again(struct run *run, uint64_t wait_ns, struct brig_error *err)
 {
 	struct vm_cell *cell = vm_of(run);
 	const struct itimerspec when = { .it_value = { .tv_nsec = (long)wait_ns } };
@@ -183,10 +195,12 @@ static int wait_for_lock(struct run *run, uint64_t wait_ns)
 		cell->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 		int r = cell->timer < 0 ? -errno : vm_listen_making(run);
 		if (r < 0) {
-			return r;
+			return error_errno(err, BRIG_E_SYSTEM, -r, "cannot wait");
 		}
 	}
-	return timerfd_settime(cell->timer, 0, &when, NULL) < 0 ? -errno : 0;
+	return timerfd_settime(cell->timer, 0, &when, NULL) < 0
+		       ? error_errno(err, BRIG_E_SYSTEM, errno, "cannot wait")
+		       : 0;
 }
 
 int vm_listen_making(struct run *run)
@@ -204,51 +218,88 @@ int vm_listen_making(struct run *run)
 	return r == -EEXIST ? 0 : r;
 }
 
-/* 1: it is open; 0: it is being made, or another process makes it; -errno. */
-static int obtain(struct run *run, bool state, int *fd, struct brig_error *err)
+/* Finds a part in the cache. 1: it is open; 0: it is not there, or not yet checked; -errno. */
+static int find(struct vm_cell *cell, bool state, int *fd)
 {
-	struct vm_cell *cell = vm_of(run);
 	const char *name = state ? cell->names.state : cell->names.image;
 
 	if (*fd < 0) {
-		*fd = vm_cache_find(&cell->cache, name, state);
+		*fd = vm_cache_find(&cell->cache, name, state ? &cell->sum : NULL);
+	}
+	if (*fd < 0 || !state || cell->sum.size == 0) {
+		return *fd >= 0;
+	}
+	int r = vm_cache_check(&cell->cache, name, &cell->sum);
+	if (r != 0) {
+		cell->sum.size = 0;
+	}
+	if (r < 0) {
+		close_fd(fd);
+	}
+	return r == 1;
+}
+
+/* 1: it is open; 0: it is being made or checked, or another process makes it; -errno. */
+static int obtain(struct run *run, bool state, int *fd, struct brig_error *err)
+{
+	struct vm_cell *cell = vm_of(run);
+
+	if (find(cell, state, fd)) {
+		return 1;
 	}
 	if (*fd >= 0) {
-		return 1;
+		return come_again(run, NOW_NS, err);
 	}
 	if (clock_now_ns() > cell->deadline_ns) {
 		return error_set(err, BRIG_E_HOST, ETIMEDOUT,
 				 "the parts of a virtual machine were not made in time");
 	}
-	int r = cell->lock >= 0 ? 0 : vm_cache_lock(&cell->cache);
-	if (r == -EWOULDBLOCK) {
-		r = wait_for_lock(run, RETRY_NS);
-		return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "cannot wait") : 0;
+	if (cell->lock < 0) {
+		int r = vm_cache_lock(&cell->cache);
+		if (r == -EWOULDBLOCK) {
+			return come_again(run, RETRY_NS, err);
+		}
+		if (r < 0) {
+			return error_errno(err, BRIG_E_HOST, -r, "cannot lock %.200s",
+					   cell->cache.path);
+		}
+		cell->lock = r;
+		/* The process that had the lock may have made it. */
+		return obtain(run, state, fd, err);
 	}
-	if (r < 0) {
-		return error_errno(err, BRIG_E_HOST, -r, "cannot lock %.200s", cell->cache.path);
-	}
-	cell->lock = cell->lock >= 0 ? cell->lock : r;
-	/* The process that had the lock may have made it. */
-	*fd = vm_cache_find(&cell->cache, name, state);
-	if (*fd >= 0) {
-		return 1;
-	}
-	r = vm_make_start(run, &cell->making, state, err);
+	int r = vm_make_start(run, &cell->making, state, err);
 	r = r < 0 ? r : vm_listen_making(run);
 	return r < 0 ? r : 0;
+}
+
+/* 1: the parts have their names; 0: not yet; -errno. */
+static int name_all(struct run *run, struct brig_error *err)
+{
+	struct vm_cell *cell = vm_of(run);
+
+	if (cell->names.state[0]) {
+		return 1;
+	}
+	int r = vm_naming_turn(&cell->naming, cell->names.image, err);
+	if (r == 0) {
+		return come_again(run, NOW_NS, err);
+	}
+	r = r < 0 ? r : choose(cell, err);
+	return r < 0 ? r : 1;
 }
 
 int vm_advance(struct run *run, struct brig_error *err)
 {
 	struct vm_cell *cell = vm_of(run);
-	int r = obtain(run, false, &cell->image, err);
+	int r = name_all(run, err);
 
+	r = r == 1 ? obtain(run, false, &cell->image, err) : r;
 	if (r == 1 && !vm_cache_noted(&cell->cache, cell->names.no_state)) {
 		r = obtain(run, true, &cell->state, err);
 		if (r < 0) {
 			/* Slower, but not in vain. */
 			vm_make_done(&cell->making);
+			close_fd(&cell->state);
 			r = 1;
 		}
 	}
@@ -306,6 +357,9 @@ int vm_on_making(struct run *run)
 	(void)!read(cell->timer, &expirations, sizeof(expirations));
 	if (cell->making.run) {
 		r = vm_make_step(&cell->making, &err);
+		if (r == 0 && cell->making.sealed) {
+			r = come_again(run, NOW_NS, &err);
+		}
 		if (r == 0) {
 			return 0;
 		}

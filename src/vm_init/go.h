@@ -6,11 +6,14 @@
 #include <inttypes.h>
 #include <stdint.h>
 
-/* The first bytes on the stream to the guest, little-endian: the limits of the cell in it. */
-#define VM_GO_BYTES 16u
+/* The first bytes on the stream to the guest, little-endian: the limits of the cell in it,
+ * and randomness: the kernel chooses the addresses and canaries of new programs by it. */
+#define VM_GO_SEED  32u
+#define VM_GO_BYTES (16u + VM_GO_SEED)
 struct vm_go {
 	uint64_t memory_bytes;
-	uint64_t processes; /* the agent is one */
+	uint64_t processes;             /* the agent is one */
+	unsigned char seed[VM_GO_SEED]; /* random bytes for the kernel's generator */
 };
 
 /* The last line on the report's port: the figures of the cell's control group. */

@@ -7,14 +7,15 @@
  * image on a block device) and opens two ports: the agent's stream, and one for a last report. With
  * "brig.park" on the kernel's command line it then says that it is ready, as an agent would: the
  * machine is saved in this state, and each machine that is restored from it goes on from here. Then
- * it waits for the limits of the cell (struct vm_go), makes a control group with them, and starts
- * the agent in it, with namespaces of its own and the image as its root. The agent gets everything
- * else over its stream.
+ * it waits for the limits of the cell and for randomness (struct vm_go), reseeds the kernel's
+ * generator, makes a control group, and starts the agent in it, with namespaces of its own and the
+ * image as its root. The agent gets everything else over its stream. Only this process itself has
+ * the same canary and addresses in all machines of one state.
  *
  * When the agent has ended, the group's figures go to the second port, one line of text, and the
  * machine ends as soon as the host has taken the last bytes of both.
  *
- * Privileges: all of the guest's. It reads 16 bytes of its stream, all from brig, and nothing that
+ * Privileges: all of the guest's. It reads 48 bytes of its stream, all from brig, and nothing that
  * the program writes except for the kernel's own figures.
  */
 #include <errno.h>
@@ -36,6 +37,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/reseed.h"
 #include "framed/frame.h"
 #include "vm_init/go.h"
 
@@ -299,6 +301,7 @@ static void wait_for_go(int stream, struct vm_go *ret)
 	}
 	ret->memory_bytes = frame_get_u64(bytes);
 	ret->processes = frame_get_u64(bytes + 8);
+	memcpy(ret->seed, bytes + 16, VM_GO_SEED);
 }
 
 static _Noreturn void become_agent(int stream)
@@ -365,6 +368,10 @@ int main(void)
 		say_ready(stream);
 	}
 	wait_for_go(stream, &go);
+	/* Before the agent: its canary and its addresses are not those of another machine. */
+	if (reseed_kernel(go.seed, sizeof(go.seed)) < 0) {
+		fail("reseed its generator");
+	}
 	limit_group(&go);
 	run_agent(stream);
 	report_use();

@@ -105,13 +105,20 @@ def vm_config(tmp_path_factory, vm_kernel):
     modules = glob.glob(f"/usr/lib/{os.path.basename(python)}/lib-dynload/*.so")
     closure = ["@shell", f"/usr/lib/{os.path.basename(python)}", *tools,
                *libraries_of(["/bin/bash", python, *tools, *modules])]
+    drivers = {
+        "bash": {"session": {"driver": "session.sh", "argv": ["{program}", "{driver}"]}},
+        "python": {"session": {"driver": "session.py", "argv": ["{program}", "{driver}"]},
+                   "value": {"driver": "python.py",
+                             "argv": ["{program}", "{driver}", "{source}", "{args}"]}},
+    }
     for name, program, version, after in (("bash", "/usr/bin/bash", "--version", "version "),
                                           ("python", "/usr/bin/python3", "--version", "Python ")):
         (config / "runtimes" / f"{name}.json").write_text(json.dumps({
-            "source": f"code.{name}", "program": ["/usr/bin/bash" if name == "bash" else program],
+            "source": f"code.{name}", "program": [program],
             "version": {"argv": [version], "after": after}, "closure": closure + ["/usr/bin/bash", "/usr/bin/python3"],
             "run": {"argv": ["{program}", "{source}", "{args}"],
-                    "env": {"PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}}}))
+                    "env": {"PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}},
+            **drivers[name]}))
     return config
 
 

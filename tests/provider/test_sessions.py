@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import shutil
 import time
 
 import pytest
@@ -69,27 +70,48 @@ def test_guard_of_the_policy(provider, of):
 
 # --- sessions -------------------------------------------------------------------------------------
 
+def readable(place):
+    """For the service, which reads it as a user of its own."""
+    for path in (place, *place.parents):
+        if path.stat().st_uid == os.geteuid() and path != path.parent:
+            path.chmod(path.stat().st_mode | 0o055)
+    for path in place.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return place
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     place = tmp_path_factory.mktemp("sessions")
     (place / "policies").mkdir()
     for name, policy in POLICIES.items():
         (place / "policies" / f"{name}.json").write_text(json.dumps(policy))
-    for path in (place, *place.parents):
-        if path.stat().st_uid == os.geteuid() and path != path.parent:
-            path.chmod(path.stat().st_mode | 0o055)
-    return place
+    return readable(place)
 
 
 @pytest.fixture(scope="module")
-def service(place):
-    made = []
+def vm_place(tmp_path_factory, vm_config):
+    place = tmp_path_factory.mktemp("vm-sessions")
+    shutil.copytree(vm_config, place, dirs_exist_ok=True)
+    return readable(place)
+
+
+@pytest.fixture(scope="module")
+def client_of(request, place):
+    """A client of the service that has the policy of this name."""
+    made, services = [], {}
 
     def make(*options, **kept):
         made.append(api.serve.Server(*options, **kept))
         return made[-1]
 
-    yield api.Service(make, "--config", str(place), tokens=[])
+    def client_of(name):
+        config = request.getfixturevalue("vm_place") if name == "vm" else place
+        if config not in services:
+            services[config] = api.Service(make, "--config", str(config), tokens=[])
+        return services[config].unix()
+
+    yield client_of
     for server in made:
         started, status, log = server.readies(), server.stop(), server.log()
         server.close()
@@ -97,9 +119,9 @@ def service(place):
 
 
 class Session:
-    def __init__(self, client, policy, language):
+    def __init__(self, client, policy, language, **fields):
         self.client = client
-        opened = client.ask("POST", "/v1/sessions", {"policy": policy, "language": language})
+        opened = client.ask("POST", "/v1/sessions", {"policy": policy, "language": language, **fields})
         assert opened.status == 201, opened.body
         self.path = "/v1/sessions/" + opened.json()["id"]
 
@@ -112,18 +134,21 @@ class Session:
         self.client.ask("DELETE", self.path)
 
 
-@pytest.fixture
-def client(service):
-    return service.unix()
-
-
 # gVisor has values only: the driver of bash stands still in its kernel of 2022.
-WITH_SESSIONS = [name for name in POLICIES if name not in ("gvisor", "vm")]
+WITH_SESSIONS = [name for name in POLICIES if name != "gvisor"]
+WITH_FILES = [name for name in WITH_SESSIONS if name != "vm"]
 
 
 @pytest.fixture(params=WITH_SESSIONS)
-def session(request, client):
-    made = Session(client, request.param, "python")
+def session(request, client_of):
+    made = Session(client_of(request.param), request.param, "python")
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=WITH_FILES)
+def session_with_files(request, client_of):
+    made = Session(client_of(request.param), request.param, "python")
     yield made
     made.close()
 
@@ -149,13 +174,29 @@ def test_output_between_runs_is_of_none(session):
     assert session.run("print('mine')")["stdout"] == "mine\n"
 
 
-def test_files_of_a_run(session):
+def test_files_of_a_run(session_with_files):
+    session = session_with_files
     first = session.run("open('out/a', 'w').write('1')")
     assert [one["path"] for one in first["files"]] == ["out/a"]
     time.sleep(0.05)  # a file that changed in the tick in which a run begins may be returned again
     second = session.run("print(open('out/a').read())", files=[{"path": "b", "content": "2"}])
     assert second["stdout"] == "1\n" and second["files"] == []
     assert session.run("print(open('b').read())")["stdout"] == "2\n"
+
+
+@pytest.mark.parametrize("name", ["vm"])
+def test_files_that_stay_in_the_cell(client_of, name):
+    """What cannot be done is refused, and the session goes on."""
+    session = Session(client_of(name), name, "python", files=[{"path": "given", "content": "1"}])
+    first = session.run("open('out/a', 'w').write(open('given').read())")
+    assert first["files"] == [] and "stay in its cell" in first["files_note"], first
+    for method, path, body in (("GET", "/files", None), ("GET", "/files/out/a", None),
+                               ("DELETE", "/files/out/a", None), ("POST", "/fork", {}),
+                               ("POST", "/execute", {"code": "1", "files": [{"path": "b", "content": "2"}]})):
+        answer = session.client.ask(method, session.path + path, body)
+        assert answer.status >= 400 and b"keeps the files" in answer.body, (path, answer.body)
+    assert session.run("print(open('out/a').read())")["stdout"] == "1\n"
+    session.close()
 
 
 def test_interrupted_run_leaves_the_state(session):
@@ -177,13 +218,18 @@ def test_driver_that_dies(session):
     assert result["stdout"] == "last\n" and result["exit_code"] == 3, result
 
 
-@pytest.mark.parametrize("name", WITH_SESSIONS)
-@pytest.mark.parametrize("language, code, out", [
-    ("javascript", "console.log(typeof n === 'undefined' ? 'new' : n); var n = 7", "new\n"),
-    ("bash", "echo ${n:-new}; n=7", "new\n"),
-])
-def test_languages(client, name, language, code, out):
-    made = Session(client, name, language)
-    assert made.run(code)["stdout"] == out
+CODE = {
+    "javascript": "console.log(typeof n === 'undefined' ? 'new' : n); var n = 7",
+    "bash": "echo ${n:-new}; n=7",
+}
+
+
+# The tests of machines have small languages, without this one.
+@pytest.mark.parametrize("name, language", [(name, language) for name in WITH_SESSIONS
+                                            for language in CODE if (name, language) != ("vm", "javascript")])
+def test_languages(client_of, name, language):
+    code = CODE[language]
+    made = Session(client_of(name), name, language)
+    assert made.run(code)["stdout"] == "new\n"
     assert made.run(code)["stdout"] == "7\n"
     made.close()

@@ -106,12 +106,49 @@ def test_emulator_that_fails(of_vm, tmp_path):
     assert error["step"] == "machine" and "could not start the virtual machine" in error["message"]
 
 
+def explained(machine):
+    done = subprocess.run([BRIG, "explain", "--config", machine.config, "--policy", machine.name,
+                           "--json", "--lang", "bash", "-c", "1"], capture_output=True, text=True,
+                          timeout=60, check=True)
+    return json.loads(done.stdout)["program"]
+
+
+GROUP_FILES = {"memory": ("memory.max", "memory.limit_in_bytes"), "pids": ("pids.max", "pids.max")}
+
+
+def group_limit(pid, controller):
+    """Of the control group of a process: version 2, or 1."""
+    for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        number, names, path = line.split(":", 2)
+        second, first = GROUP_FILES[controller]
+        for place in (pathlib.Path("/sys/fs/cgroup" + path, second),
+                      pathlib.Path(f"/sys/fs/cgroup/{controller}{path}", first)):
+            if (number == "0" or controller in names.split(",")) and place.exists():
+                return int(place.read_text())
+    return None
+
+
+def check_group(pid, machine):
+    """The group of a machine that runs is what `explain` and the page say."""
+    told = explained(machine)
+    memory = int(told["command"][told["command"].index("-m") + 1].removesuffix("M"))
+    assert told["group"] == {"memory_bytes": (memory + 256) << 20, "processes": 50}
+    page = (pathlib.Path(os.environ.get("BRIG_TREE", "."), "docs", "providers.md")).read_text()
+    page = " ".join(page.split())
+    assert "the memory of the machine and 256 MiB for qemu, and 50 tasks" in page
+    found = {name: group_limit(pid, name) for name in GROUP_FILES}
+    wanted = {"memory": told["group"]["memory_bytes"], "pids": told["group"]["processes"]}
+    assert all(found[name] in (None, wanted[name]) for name in found), (found, wanted)
+    assert not ROOT or found["memory"], found
+
+
 def test_qemu_has_no_rights(machine):
     """Of the emulator that holds a running program."""
     with subprocess.Popen(machine.words("--timeout", "2m", "--lang", "bash", "-c",
                                         "echo begun; sleep 100"), stdout=subprocess.PIPE) as run:
         assert run.stdout.readline() == b"begun\n"
         (pid,) = machines_of(run)
+        check_group(pid, machine)
         status = dict(line.split(":\t", 1) for line in
                       pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
         if ROOT:
@@ -190,10 +227,15 @@ def test_a_cut_image_is_made_anew(machine):
 
 
 def test_machines_are_not_alike(machine):
-    """Of one saved state: the time is now, and random bytes differ."""
-    code = "import os, time; print(os.urandom(16).hex(), int(time.time()))"
+    """Of one saved state: the time is now, and nothing random is the same in two programs."""
+    code = ("import ctypes, os, time\n"
+            "aux = ctypes.CDLL(None).getauxval; aux.restype = ctypes.c_ulong\n"
+            "print(os.urandom(16).hex(), int(time.time()), hash('text'), id(object()),\n"
+            "      ctypes.string_at(aux(25), 16).hex(), aux(33))")
     first, second = (machine.python(code)["stdout"].split() for _ in range(2))
-    assert first[0] != second[0]
+    # The kernel's bytes, the hash seed, an address, AT_RANDOM (canary, pointer guard), the vDSO.
+    for number in (0, 2, 3, 4, 5):
+        assert first[number] != second[number], number
     assert abs(int(second[1]) - time.time()) < 60
 
 
@@ -211,10 +253,14 @@ def test_no_space_for_the_image(machine, tmp_path):
 
 
 def test_explained(machine):
-    done = subprocess.run([BRIG, "explain", "--config", machine.config, "--policy", "vm", "--json",
-                           "--lang", "bash", "-c", "1"], capture_output=True, text=True,
-                          timeout=60, check=True)
-    program = json.loads(done.stdout)["program"]
+    program = explained(machine)
     assert program["command"][0].endswith("qemu-system-x86_64")
     assert "-nodefaults" in program["command"] and "-sandbox" in program["command"]
     assert not {"-nic", "-netdev", "-net"} & set(program["command"])
+
+
+def test_abilities():
+    done = subprocess.run([BRIG, "providers", "--json"], capture_output=True, text=True, timeout=120,
+                          check=False)
+    (found,) = [one for one in json.loads(done.stdout)["providers"] if one["name"] == "vm"]
+    assert set(found["abilities"]) == {"walls", "own-root", "call-rules", "hold", "value", "sessions"}

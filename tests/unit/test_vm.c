@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -108,8 +109,106 @@ static void make_file(const struct vm_cache *cache, const char *name, const char
 	_cleanup_close_ int fd = vm_cache_new(cache, &spec);
 
 	assert_true(fd >= 0);
+	struct vm_sum sum;
+	uint64_t value = 0;
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-	assert_int_equal(vm_cache_publish(cache, fd, name), 0);
+	assert_int_equal(vm_cache_seal(fd, &sum), 0);
+	assert_int_equal(vm_sum_turn(&sum, &value), 1);
+	assert_int_equal(vm_cache_publish(cache, &sum, value, name), 0);
+}
+
+/* The file, checked. */
+static int find(const struct vm_cache *cache, const char *name)
+{
+	struct vm_sum sum = { 0 };
+	_cleanup_close_ int fd = vm_cache_find(cache, name, &sum);
+
+	if (fd < 0) {
+		return fd;
+	}
+	int r = sum.size ? vm_cache_check(cache, name, &sum) : 1;
+	return r < 0 ? r : TAKE_FD(fd);
+}
+
+/* A large file takes several turns, and the sum is that of all of its bytes, in their order. */
+static void test_sum(void **state)
+{
+	const uint64_t size = (20u << 20) + 5;
+	uint64_t first = 0, second = 0, moved = 0;
+	struct vm_sum sum;
+	unsigned turns = 1;
+
+	(void)state;
+	_cleanup_close_ int fd = memfd_create("sum", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	assert_int_equal(pwrite(fd, "a", 1, 100), 1);
+	for (vm_sum_begin(&sum, fd, size); vm_sum_turn(&sum, &first) == 0; turns++) {
+	}
+	assert_int_equal(turns, 3);
+	vm_sum_begin(&sum, fd, size);
+	while (vm_sum_turn(&sum, &second) == 0) {
+	}
+	assert_int_equal(first, second);
+	assert_int_equal(pwrite(fd, "\0", 1, 100) + pwrite(fd, "a", 1, (off_t)size - 1), 2);
+	vm_sum_begin(&sum, fd, size);
+	while (vm_sum_turn(&sum, &moved) == 0) {
+	}
+	assert_int_not_equal(first, moved);
+}
+
+/* A tree of any size costs a turn no more than a thousand entries; every change counts. */
+static void test_naming(void **state)
+{
+	char top[] = "/tmp/brig-test-vm-XXXXXX", path[64], names[3][VM_NAME_MAX];
+	struct step steps[] = { { .kind = STEP_DIR, .dir = { .target = "/usr" } },
+				{ .kind = STEP_BIND,
+				  .bind = { .source = top, .target = "/usr/x" } } };
+	const struct plan plan = { .steps = steps, .count = ARRAY_SIZE(steps) };
+	struct brig_error err = { 0 };
+	unsigned turns = 0;
+
+	(void)state;
+	assert_non_null(mkdtemp(top));
+	for (int i = 0; i < 2500; i++) {
+		snprintf(path, sizeof(path), "%s/%d", top, i);
+		assert_int_equal(i % 50 ? mknod(path, S_IFREG | 0600, 0) : mkdir(path, 0700), 0);
+	}
+	for (int round = 0; round < 3; round++) {
+		struct vm_naming naming;
+		int r = 0;
+		vm_naming_begin(&naming, &plan);
+		for (turns = 0; r == 0; turns++) {
+			r = vm_naming_turn(&naming, names[round], &err);
+		}
+		assert_int_equal(r, 1);
+		assert_int_equal(naming.depth, 0);
+		vm_naming_done(&naming);
+		assert_true(turns >= 3);
+		snprintf(path, sizeof(path), "%s/50/new", top);
+		assert_int_equal(round != 1 || mknod(path, S_IFREG | 0600, 0) == 0, 1);
+	}
+	assert_string_equal(names[0], names[1]);
+	assert_string_not_equal(names[1], names[2]);
+	/* One that is given up in the middle leaves no directory open. */
+	struct vm_naming naming;
+	vm_naming_begin(&naming, &plan);
+	assert_int_equal(vm_naming_turn(&naming, names[0], &err), 0);
+	assert_true(naming.depth > 0);
+	vm_naming_done(&naming);
+	char command[96];
+	snprintf(command, sizeof(command), "rm -rf '%s'", top);
+	assert_int_equal(system(command), 0);
+}
+
+/* One truth: the limits of the group are those that the page names. */
+static void test_group(void **state)
+{
+	const struct vm_machine machine = { .memory_bytes = vm_memory(256 * MIB) };
+	const struct held_group group = vm_group(&machine);
+
+	(void)state;
+	assert_int_equal(group.memory_bytes, (384 + 256) * MIB);
+	assert_int_equal(group.processes, 50);
 }
 
 static void damage(const struct vm_cache *cache, const char *name, off_t at, off_t cut)
@@ -131,19 +230,19 @@ static void test_cache(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(top));
 	assert_int_equal(vm_cache_open(top, &cache, &err), 0);
-	assert_int_equal(vm_cache_find(&cache, "state-a", true), -ENOENT);
+	assert_int_equal(find(&cache, "state-a"), -ENOENT);
 	make_file(&cache, "state-a", "some content that is long enough to be summed up");
 	for (int i = 0; i < 2; i++) {
-		_cleanup_close_ int fd = vm_cache_find(&cache, "state-a", true);
+		_cleanup_close_ int fd = find(&cache, "state-a");
 		assert_true(fd >= 0);
 	}
 	/* A changed byte, a cut file: neither is used, and both are gone. */
 	make_file(&cache, "state-b", "some content that is long enough to be summed up");
 	damage(&cache, "state-b", 5, -1);
-	assert_int_equal(vm_cache_find(&cache, "state-b", true), -ENOENT);
+	assert_int_equal(find(&cache, "state-b"), -ENOENT);
 	make_file(&cache, "state-c", "some content that is long enough to be summed up");
 	damage(&cache, "state-c", -1, 20);
-	assert_int_equal(vm_cache_find(&cache, "state-c", false), -ENOENT);
+	assert_int_equal(vm_cache_find(&cache, "state-c", NULL), -ENOENT);
 	assert_int_equal(faccessat(cache.dir, "state-c", F_OK, 0), -1);
 	/* One lock. */
 	_cleanup_close_ int lock = vm_cache_lock(&cache);
@@ -165,10 +264,10 @@ static void test_cache(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_command),
-		cmocka_unit_test(test_initrd),
-		cmocka_unit_test(test_cache),
+		cmocka_unit_test(test_memory), cmocka_unit_test(test_command),
+		cmocka_unit_test(test_initrd), cmocka_unit_test(test_cache),
+		cmocka_unit_test(test_sum),    cmocka_unit_test(test_naming),
+		cmocka_unit_test(test_group),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,8 @@
  *
  * A session is stepped by its own descriptor or by that of its run; both do the same. A run ends
  * with the driver's answer, or with the cell. If a run reaches a limit, its code is interrupted by
- * SIGINT; the cell is killed only if the driver does not answer within SESSION_GRACE_NS.
+ * SIGINT; the cell is killed only if the driver does not answer within SESSION_GRACE_NS, or
+ * the longer time of its provider.
  */
 #ifndef BRIG_LIB_SESSION_SESSION_H
 #define BRIG_LIB_SESSION_SESSION_H

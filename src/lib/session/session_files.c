@@ -65,11 +65,31 @@ int session_file_check_name(const char *path, struct brig_error *err)
 	return r;
 }
 
+int session_file_check_reach(const struct brig_session *session, struct brig_error *err)
+{
+	const struct provider *provider = session->prepared.spec.provider;
+
+	if (!provider || !provider->keeps_files) {
+		return 0;
+	}
+	int r = error_set(err, BRIG_E_INPUT, EOPNOTSUPP,
+			  "provider %s keeps the files of a session: they cannot be read or written",
+			  provider->name);
+	error_remedy(err, "give files when the session is opened, and print results; or use "
+			  "provider \"%s\"",
+		     providers[0]->name);
+	return r;
+}
+
 int session_file_check(const struct brig_session *session, const char *path, struct brig_error *err)
 {
 	if (session->state == SESSION_GONE || session->reason[0]) {
 		return error_set(err, BRIG_E_INPUT, ESTALE, "the session is gone: %s",
 				 session->reason);
+	}
+	int r = session_file_check_reach(session, err);
+	if (r < 0) {
+		return r;
 	}
 	if (!session->phase.run || session->phase.run->sandbox < 0) {
 		return error_set(err, BRIG_E_INPUT, EAGAIN, "the session is still being opened");

@@ -28,6 +28,8 @@ int session_file_check(const struct brig_session *session, const char *path,
 		       struct brig_error *err);
 
 /* The path alone. */
+/* Can files of this session be reached at all? */
+int session_file_check_reach(const struct brig_session *session, struct brig_error *err);
 int session_file_check_name(const char *path, struct brig_error *err);
 
 /* Opens a regular file of at most `max` bytes; its present size. The session may end meanwhile. */

@@ -158,7 +158,8 @@ void session_interrupt(struct brig_session *session, enum ending why)
 	session->interrupted = why;
 	run->facts.ending = why;
 	/* From now on the grace period is the limit. */
-	limits->wall_ns = clock_now_ns() - run->watch.start_ns + SESSION_GRACE_NS;
+	uint64_t grace_ns = run->provider->answer_ns ? run->provider->answer_ns : SESSION_GRACE_NS;
+	limits->wall_ns = clock_now_ns() - run->watch.start_ns + grace_ns;
 	limits->cpu_ns = NO_LIMIT;
 	run_arm(run);
 	session_arm(session, SESSION_GRACE_NS / 2);
