@@ -16,7 +16,7 @@
 #include "framed/agent_image.h"
 #include "vm/vm.h"
 
-#define ENTRIES_MAX    500000u
+#define ENTRIES_MAX 500000u
 /* The first of the two ends a turn: a file may have to be read from a disk. */
 #define ENTRIES_A_TURN 1000u
 #define TURN_NS        2000000u

@@ -186,7 +186,7 @@ def test_files_of_a_run(session_with_files):
 
 @pytest.mark.parametrize("name", ["vm"])
 def test_files_that_stay_in_the_cell(client_of, name):
-    """What cannot be done is refused, and the session goes on."""
+    """A request that cannot be done is refused, and the session goes on."""
     session = Session(client_of(name), name, "python", files=[{"path": "given", "content": "1"}])
     first = session.run("open('out/a', 'w').write(open('given').read())")
     assert first["files"] == [] and "stay in its cell" in first["files_note"], first

@@ -72,11 +72,13 @@ int session_file_check_reach(const struct brig_session *session, struct brig_err
 	if (!provider || !provider->keeps_files) {
 		return 0;
 	}
-	int r = error_set(err, BRIG_E_INPUT, EOPNOTSUPP,
-			  "provider %s keeps the files of a session: they cannot be read or written",
-			  provider->name);
-	error_remedy(err, "give files when the session is opened, and print results; or use "
-			  "provider \"%s\"",
+	int r = error_set(
+		err, BRIG_E_INPUT, EOPNOTSUPP,
+		"provider %s keeps the files of a session: they cannot be read or written",
+		provider->name);
+	error_remedy(err,
+		     "give files when the session is opened, and print results; or use "
+		     "provider \"%s\"",
 		     providers[0]->name);
 	return r;
 }

@@ -43,8 +43,7 @@ static int check_files(const struct brig_session *session, const struct brig_req
 		bytes += request->files[i].size;
 	}
 	int r = session_file_check_reach(session, err);
-	r = r < 0 ? r
-		  : prepare_check_inputs(&session->prepared, request->files_count, bytes, err);
+	r = r < 0 ? r : prepare_check_inputs(&session->prepared, request->files_count, bytes, err);
 	for (size_t i = 0; r == 0 && i < request->files_count; i++) {
 		const struct brig_file_in *file = &request->files[i];
 		r = file->path ? error_set(err, BRIG_E_INPUT, EINVAL,
