@@ -6,13 +6,19 @@
 #include "lib/api/api_run.h"
 #include "run/run.h"
 
+/* A program that has written began, even if the cell's report of it is not read yet. */
+static bool has_begun(const struct run *run)
+{
+	return run->state >= RUN_RUNNING || run->out[0].seen > 0 || run->out[1].seen > 0;
+}
+
 long brig_run_feed(struct brig_run *run, const void *data, size_t size)
 {
 	if (run->session) {
 		return -EPIPE;
 	}
 	/* While the compiler runs, or the cell is built, the program's input has to wait. */
-	if (run->compiling || (run->phase.run && run->phase.run->state < RUN_RUNNING)) {
+	if (run->compiling || (run->phase.run && !has_begun(run->phase.run))) {
 		return 0;
 	}
 	return run->phase.run ? run_feed(run->phase.run, data, size) : -EPIPE;
