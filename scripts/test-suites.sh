@@ -11,7 +11,7 @@ SAME_FOR_ALL='http ledger mcp'
 SIDE_BY_SIDE='api attack attack-warm check clients cli crash fault gate guard languages learn lib monitor'
 SIDE_BY_SIDE+=' provider serve tenants tutorials warm'
 # The longest come first, so that none is left to run alone at the end.
-LONGEST='fault crash attack attack-warm api gate tenants clients warm languages guard cli lib serve mcp'
+LONGEST='provider fault crash attack attack-warm api gate tenants clients warm languages guard cli lib serve mcp'
 # The tests of make check: of each kind those that take seconds.
 QUICK='posture degrade check/test_answers.py cli/test_run.py attack/test_proc.py attack/test_namespaces.py'
 QUICK+=' api/test_execute.py api/test_errors.py gate/test_reach.py http/test_malformed.py guard/test_rules.py'

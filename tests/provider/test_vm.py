@@ -117,13 +117,14 @@ GROUP_FILES = {"memory": ("memory.max", "memory.limit_in_bytes"), "pids": ("pids
 
 
 def group_limit(pid, controller):
-    """Of the control group of a process: version 2, or 1."""
+    """Of the control group of a process, version 2 or 1; None: it is not one of brig's."""
     for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
         number, names, path = line.split(":", 2)
         second, first = GROUP_FILES[controller]
         for place in (pathlib.Path("/sys/fs/cgroup" + path, second),
                       pathlib.Path(f"/sys/fs/cgroup/{controller}{path}", first)):
-            if (number == "0" or controller in names.split(",")) and place.exists():
+            mine = "brig" in path and (number == "0" or controller in names.split(","))
+            if mine and place.exists():
                 return int(place.read_text())
     return None
 
