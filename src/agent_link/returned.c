@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/files/path.h"
+#include "kernel/sys.h"
 #include "kernel/walk.h"
 
 /* A path from a frame, as text. */
@@ -35,30 +36,38 @@ static int take_text(char *text, size_t room, const unsigned char *data, size_t 
 }
 
 /*
- * Finds the directory of a path, part by part. Everything here was made by returned_take(), but a
- * part may be a link that the agent has asked for: it is not followed.
+ * Opens the directory of a path in one call: a path may have as many parts as it has letters.
+ * Everything here was made by returned_take(), but a part may be a link that the agent has asked
+ * for: it is not followed.
  */
+static int open_parent(int root, const char *path, unsigned depth)
+{
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+					   RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV };
+
+	/* The agent's walk goes no deeper. */
+	return depth > WALK_DEPTH_MAX ? -EPROTO
+	       : depth == 1           ? fcntl(root, F_DUPFD_CLOEXEC, 0)
+				      : sys_openat2(root, path, &how);
+}
+
 static int find_place(int root, const unsigned char *data, size_t size, struct place *ret)
 {
+	unsigned depth = 1;
 	int r = take_text(ret->path, sizeof(ret->path), data, size);
 
 	if (r < 0 || !path_is_beneath(ret->path, NULL)) {
 		return -EPROTO;
 	}
 	ret->name = ret->path;
-	unsigned depth = 1;
-	ret->parent = fcntl(root, F_DUPFD_CLOEXEC, 0);
-	for (char *slash; ret->parent >= 0 && (slash = strchr(ret->name, '/'));) {
-		*slash = '\0';
-		/* The agent's walk goes no deeper; a path of 500 parts would cost as many calls. */
-		int next = ++depth > WALK_DEPTH_MAX
-				   ? -1
-				   : openat(ret->parent, ret->name,
-					    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		close(ret->parent);
-		ret->parent = next;
+	for (char *slash; (slash = strchr(ret->name, '/')); depth++) {
 		ret->name = slash + 1;
 	}
+	if (depth > 1) {
+		ret->name[-1] = '\0';
+	}
+	ret->parent = open_parent(root, ret->path, depth);
 	return ret->parent < 0 ? -EPROTO : 0;
 }
 
