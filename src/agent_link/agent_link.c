@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/files/fdpass.h"
 
 /* The link does a bounded piece of work in one turn. */
 #define FRAMES_A_TURN 64
@@ -114,7 +113,7 @@ int agent_link_open(struct agent_link *link, struct run *run, int fd, unsigned f
 			return -errno;
 		}
 	}
-	int r = link->options.listener ? 0 : fdpass_refuse(link->fd);
+	int r = link->options.listener ? 0 : plain_socket_begin(link->fd, true, &link->plain);
 	r = r < 0 ? r : take_channel(link, run);
 	r = r == 0 && link->options.returns ? files_begin(link, run) : r;
 	return r < 0 ? r : agent_link_listen(link, run);
@@ -122,7 +121,7 @@ int agent_link_open(struct agent_link *link, struct run *run, int fd, unsigned f
 
 void agent_link_close(struct agent_link *link)
 {
-	close_fd(&link->fd);
+	plain_socket_close(&link->fd);
 	close_fd(&link->input);
 	close_fd(&link->channel);
 	close_fd(&link->output[0]);
@@ -176,17 +175,22 @@ static int send_some(struct agent_link *link, struct run *run)
 }
 
 /* The program's descriptor 3, if it has one. */
-void link_begin(struct agent_link *link, const struct run *run)
+int link_begin(struct agent_link *link, const struct run *run)
 {
 	link->phase = ASSIGN_FIRST;
 	link->value = run->value >= 0 && !run->options.session ? run->options.value : VALUE_NONE;
 	link->reports.wants_value = link->value != VALUE_NONE;
+	/* Until there is a program, the agent's bytes are its own. */
+	return link->options.listener && !run->options.spec->filter
+		       ? plain_socket_begin(link->fd, true, &link->plain)
+		       : 0;
 }
 
 int agent_link_begin(struct agent_link *link, struct run *run)
 {
-	link_begin(link, run);
-	int r = send_some(link, run);
+	int r = link_begin(link, run);
+
+	r = r < 0 ? r : send_some(link, run);
 	return r < 0 ? r : update(link, run);
 }
 

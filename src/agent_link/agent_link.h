@@ -9,6 +9,7 @@
 #include "agent_link/own_tmpfs.h"
 #include "agent_link/return_time.h"
 #include "agent_link/returned.h"
+#include "base/files/fdpass_bytes.h"
 #include "framed/report.h"
 #include "run/run_internal.h"
 
@@ -34,7 +35,7 @@ struct agent_options {
 	bool mounts;
 	/* The agent is root: the program has these ids, and no capabilities. 0: the agent's own */
 	uint32_t user, group;
-	/* Reads from the stream, as recv() with MSG_DONTWAIT; NULL: that. */
+	/* Reads from the stream, as recv() with MSG_DONTWAIT, or -errno; NULL: that. */
 	ssize_t (*receive)(struct run *run, void *at, size_t size);
 	/*
 	 * Takes the listener of the program's filter, once, before the program begins: 0 or -errno.
@@ -81,12 +82,13 @@ struct agent_link {
 	/* receiving */
 	unsigned char *in; /* owned: one frame */
 	size_t in_have;
-	size_t piece_at; /* bytes of its data that the run's pipe has taken */
-	bool blocked;    /* that pipe is full */
-	bool ended;      /* nothing more is received */
-	int passed;      /* owned: a descriptor that came with the frame; -1: none */
-	bool listened;   /* the listener was taken: no more descriptors are */
-	int output[2];   /* owned: the writing ends of the run's pipes */
+	size_t piece_at;           /* bytes of its data that the run's pipe has taken */
+	bool blocked;              /* that pipe is full */
+	bool ended;                /* nothing more is received */
+	struct plain_socket plain; /* once no descriptor is wanted */
+	int passed;                /* owned: a descriptor that came with the frame; -1: none */
+	bool listened;             /* the listener was taken: no more descriptors are */
+	int output[2];             /* owned: the writing ends of the run's pipes */
 
 	/* sending */
 	unsigned char *out; /* owned: one frame */
@@ -157,7 +159,7 @@ int agent_link_error(const struct agent_link *link, struct brig_error *err);
 /* Takes some of what the agent has sent: link_receive.c. */
 int link_receive(struct agent_link *link, struct run *run);
 /* The program's descriptor 3 is known: the assignment is sent. */
-void link_begin(struct agent_link *link, const struct run *run);
+int link_begin(struct agent_link *link, const struct run *run);
 /* The value of the program has come: link_value.c. */
 int value_take(const struct agent_link *link, struct run *run, size_t size);
 
@@ -177,8 +179,8 @@ void files_note(struct agent_link *link, struct run *run);
 
 /* Puts the next frame into link->out. 1: there is one; 0: not now; -errno. See assign.c. */
 int assign_next(struct agent_link *link, const struct spec *spec);
-/* The listener of the filter: listener.c. Receives bytes, and perhaps a descriptor with them. */
-ssize_t listener_receive(struct agent_link *link, size_t size);
+/* The listener of the filter: listener.c. Bytes, and perhaps a descriptor with them; -errno. */
+ssize_t listener_receive(struct agent_link *link, const struct spec *spec, size_t size);
 /* The frame LISTENER is complete. 0 or -errno. */
 int listener_take(struct agent_link *link, struct run *run);
 /* It must come before the program begins. */

@@ -19,10 +19,7 @@ static int take_ready(struct agent_link *link, struct run *run)
 {
 	int r = link->on_ready(run);
 
-	if (r == 1) {
-		link_begin(link, run);
-	}
-	return r;
+	return r == 1 ? link_begin(link, run) : r;
 }
 
 static int take_started(struct agent_link *link, struct run *run)
@@ -137,7 +134,7 @@ static int take_frame(struct agent_link *link, struct run *run, const struct fra
 static ssize_t receive_bytes(struct agent_link *link, struct run *run, size_t size)
 {
 	return link->options.receive ? link->options.receive(run, link->in + link->in_have, size)
-				     : listener_receive(link, size);
+				     : listener_receive(link, run->options.spec, size);
 }
 
 /*
@@ -161,8 +158,8 @@ static int receive(struct agent_link *link, struct run *run, size_t *more)
 		}
 	}
 	ssize_t n = receive_bytes(link, run, want - link->in_have);
-	if (n < 0 && errno != ECONNRESET) {
-		return errno == EINTR ? 1 : errno == EAGAIN ? 0 : -errno;
+	if (n < 0 && n != -ECONNRESET) {
+		return n == -EINTR ? 1 : n == -EAGAIN ? 0 : (int)n;
 	}
 	if (n <= 0) {
 		link->ended = true;

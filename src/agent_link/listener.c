@@ -21,30 +21,35 @@ int listener_take(struct agent_link *link, struct run *run)
 		return -EPROTO;
 	}
 	link->listened = true;
-	int r = fdpass_refuse(link->fd);
+	/* The program may have begun, and have sent some. */
+	int r = plain_socket_begin(link->fd, false, &link->plain);
 	return r < 0 ? r : link->options.listener(run, TAKE_FD(link->passed));
 }
 
-/*
- * Until the listener is here, a descriptor is taken with the bytes. Then none can be sent; before
- * Linux 6.16 the kernel drops those that a cell sends (unix(7)).
- */
-ssize_t listener_receive(struct agent_link *link, size_t size)
+/* Brig's own agent sends it, before there is a program. */
+static ssize_t receive_with_descriptor(struct agent_link *link, size_t size)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control;
 	struct iovec part = { .iov_base = link->in + link->in_have, .iov_len = size };
-	bool takes = link->options.listener && !link->listened && link->passed < 0;
 	struct msghdr message = { .msg_iov = &part,
 				  .msg_iovlen = 1,
-				  .msg_control = takes ? control.bytes : NULL,
-				  .msg_controllen = takes ? sizeof(control.bytes) : 0 };
+				  .msg_control = control.bytes,
+				  .msg_controllen = sizeof(control.bytes) };
 	ssize_t n = recvmsg(link->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
-	if (n > 0 && takes) {
+	if (n > 0) {
 		fdpass_take(&message, &link->passed, 1);
 	}
-	return n;
+	return n < 0 ? -errno : n;
+}
+
+ssize_t listener_receive(struct agent_link *link, const struct spec *spec, size_t size)
+{
+	if (listener_is_due(link, spec) && link->passed < 0) {
+		return receive_with_descriptor(link, size);
+	}
+	return plain_socket_receive(link->fd, &link->plain, link->in + link->in_have, size);
 }

@@ -22,6 +22,7 @@
 #include "agent_link/agent_link.h"
 #include "base/cleanup.h"
 #include "base/files/fdpass.h"
+#include "old_socket.h"
 
 struct linked {
 	struct run run;
@@ -46,6 +47,7 @@ static int set_up(void **state)
 	struct linked *s = calloc(1, sizeof(*s));
 	int ends[2];
 
+	old_socket = false;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
 	s->theirs = ends[1];
 	assert_int_equal(fcntl(s->theirs, F_SETFL, O_NONBLOCK), 0);
@@ -618,20 +620,40 @@ static void test_listener(void **state)
 		unsigned char head[FRAME_HEAD_BYTES] = { 0 };
 		struct iovec part = { .iov_base = head, .iov_len = sizeof(head) };
 		assert_int_equal(fdpass_send(s->theirs, &part, 1, &s->input, 1, 0), -EPERM);
-		allow_descriptors(s);
 	}
-	/* A kernel that cannot refuse them drops them. */
-	assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
-	say_with(s, FRAME_INPUT_CLOSED, ends[1]);
-	assert_int_equal(turns(s), 0);
-	assert_true(is_dropped(ends[0]));
-	close_fd(&ends[0]);
-	assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
-	say_with(s, FRAME_LISTENER, ends[1]);
-	assert_int_equal(turns(s), -EPROTO);
-	assert_int_equal(listener, -1);
-	assert_true(is_dropped(ends[0]));
-	close_fd(&ends[0]);
+}
+
+/* On a kernel that cannot refuse them, nothing that comes with one is received. */
+static void test_descriptor_behind_listener(void **state)
+{
+	struct sock_filter code = { 0 };
+	const struct bpf_program filter = { .code = &code, .count = 1 };
+	static const enum frame_kind kinds[] = { FRAME_INPUT_CLOSED, FRAME_LISTENER };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct linked *s = *state;
+		int ends[2], later[2];
+		wait_for_listener(s, &filter);
+		old_socket = true;
+		assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+		assert_int_equal(pipe2(later, O_NONBLOCK | O_CLOEXEC), 0);
+		say_with(s, FRAME_LISTENER, ends[1]);
+		say(s, FRAME_STARTED, NULL, 0);
+		say_with(s, kinds[i], later[1]);
+		assert_int_equal(turns(s), -EPROTO);
+		assert_true(listener >= 0);
+		close_fd(&listener);
+		agent_link_close(&s->link);
+		assert_true(is_dropped(ends[0]));
+		close(ends[0]);
+		/* The thread that closes it has ended, and the kernel closes it then. */
+		struct pollfd gone = { .fd = later[0], .events = POLLIN };
+		assert_int_equal(poll(&gone, 1, 20000), 1);
+		assert_true(is_dropped(later[0]));
+		close(later[0]);
+		tear_down(state);
+		set_up(state);
+	}
 }
 
 static void test_listener_lies(void **state)
@@ -799,6 +821,7 @@ int main(void)
 		LINKED(test_marked_output),
 		LINKED(test_start_without_assignment),
 		LINKED(test_listener),
+		LINKED(test_descriptor_behind_listener),
 		LINKED(test_listener_lies),
 		LINKED(test_places),
 		LINKED(test_end_before_the_input),

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/files/fdpass.h"
 #include "lib/session/session.h"
+#include "old_socket.h"
 #include "session_fixture.h"
 
 /* Pipes alone: a cell that has just ended has its control groups open until they are removed. */
@@ -57,49 +58,64 @@ static void test_descriptors(void **state)
 	brig_context_free(context);
 }
 
-/* Before Linux 6.16 a receiver cannot refuse descriptors. */
-static bool can_refuse(void)
-{
-	int ends[2];
-
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-	int r = fdpass_refuse(ends[0]);
-	close(ends[0]);
-	close(ends[1]);
-	return r == 1;
-}
-
 /*
- * A descriptor that is dropped is closed by its receiver. The last close of this one waits half a
- * minute for its peer, which never reads.
+ * A descriptor that is dropped is closed by its receiver. The last close of this one waits a minute
+ * for its peer, which never reads, and is in the same message.
  */
-static void test_slow_descriptor(void **state)
+static const char slow_descriptor[] =
+	"import array, os, socket, struct, time\n"
+	"server = socket.create_server(('127.0.0.1', 0))\n"
+	"server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)\n"
+	"s = socket.create_connection(server.getsockname())\n"
+	"peer, _ = server.accept()\n"
+	"s.setblocking(False)\n"
+	"try:\n"
+	"  while True: s.send(bytes(65536))\n"
+	"except BlockingIOError: pass\n"
+	"s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 60))\n"
+	"line = socket.socket(fileno=os.dup(255))\n"
+	"try: line.sendmsg([b'done 1 0 0\\n'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, "
+	"array.array('i', [s.fileno(), peer.fileno()]))])\n"
+	"except PermissionError: print('refused')\n"
+	"else: s.close(); peer.close(); server.close(); time.sleep(60)\n";
+
+static void check_slow_descriptor(bool refuses)
 {
-	(void)state;
-	if (!can_refuse()) {
-		skip();
-	}
 	struct brig_context *context = new_context(false);
 	struct brig_session *session = open_session(context, "python");
 	uint64_t before = clock_now_ns();
-	expect(session,
-	       "import array, os, socket, struct\n"
-	       "server = socket.create_server(('127.0.0.1', 0))\n"
-	       "server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)\n"
-	       "s = socket.create_connection(server.getsockname())\n"
-	       "s.setblocking(False)\n"
-	       "try:\n"
-	       "  while True: s.send(bytes(65536))\n"
-	       "except BlockingIOError: pass\n"
-	       "s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 30))\n"
-	       "line = socket.socket(fileno=os.dup(255))\n"
-	       "try: line.sendmsg([b'done 1 0 0\\n'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, "
-	       "array.array('i', [s.fileno()]))]); s.close()\n"
-	       "except PermissionError: print('refused')\n",
-	       BRIG_OK, "refused\n", NULL);
+	struct brig_result *result = run_code(session, slow_descriptor, 0);
+
+	if (refuses) {
+		assert_string_equal(result->stdout_data, "refused\n");
+	} else {
+		assert_int_not_equal(result->status, BRIG_OK);
+		expect_gone(session, "channel");
+	}
+	brig_result_free(result);
 	brig_session_close(session);
-	assert_true(clock_now_ns() - before < 15000 * MS);
+	assert_true(clock_now_ns() - before < 30000 * MS);
 	brig_context_free(context);
+}
+
+static void test_slow_descriptor(void **state)
+{
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	check_slow_descriptor(fdpass_refuse(ends[0]) == 1);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* As before Linux 6.16. */
+static void test_slow_descriptor_of_old(void **state)
+{
+	(void)state;
+	old_socket = true;
+	check_slow_descriptor(false);
+	old_socket = false;
 }
 
 #define IDLE_SESSIONS 4
@@ -239,9 +255,13 @@ static void test_run_in_ending_cell(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_descriptors),     cmocka_unit_test(test_idle_work),
-		cmocka_unit_test(test_slow_descriptor), cmocka_unit_test(test_idle_descriptors),
-		cmocka_unit_test(test_idle_memory),     cmocka_unit_test(test_run_in_ending_cell),
+		cmocka_unit_test(test_descriptors),
+		cmocka_unit_test(test_idle_work),
+		cmocka_unit_test(test_slow_descriptor),
+		cmocka_unit_test(test_slow_descriptor_of_old),
+		cmocka_unit_test(test_idle_descriptors),
+		cmocka_unit_test(test_idle_memory),
+		cmocka_unit_test(test_run_in_ending_cell),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,7 +166,7 @@ static void drop_channel(struct brig_session *session)
 {
 	if (session->channel.fd >= 0) {
 		epoll_ctl(session->epoll, EPOLL_CTL_DEL, session->channel.fd, NULL);
-		close_fd(&session->channel.fd);
+		plain_socket_close(&session->channel.fd);
 	}
 }
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/files/fdpass.h"
 #include "run/run.h"
 
 #define HEAD_BYTES 64 /* the longest first line of an answer, with its end */
@@ -25,8 +24,7 @@ int channel_adopt(struct channel *channel, int fd)
 	    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0) {
 		return -errno;
 	}
-	int r = fdpass_refuse(fd);
-	return r < 0 ? r : 0;
+	return plain_socket_begin(fd, true, &channel->plain);
 }
 
 int channel_make(struct channel *channel, int *inside)
@@ -43,7 +41,7 @@ int channel_make(struct channel *channel, int *inside)
 
 void channel_done(struct channel *channel)
 {
-	close_fd(&channel->fd);
+	plain_socket_close(&channel->fd);
 	buf_done(&channel->out);
 	buf_done(&channel->in);
 	*channel = (struct channel){ .fd = -1 };
@@ -104,19 +102,19 @@ static ssize_t receive_first(struct channel *channel, char *data, size_t size)
 		memcpy(&sender, CMSG_DATA(head), sizeof(sender));
 		channel->driver = sender.pid;
 	}
-	return n;
+	return n < 0 ? -errno : n;
 }
 
-/* Before Linux 6.16 descriptors may come along. There is no space for them: they are dropped. */
 static int receive(struct channel *channel, size_t most)
 {
 	char chunk[4096];
 	size_t size = most < sizeof(chunk) ? most : sizeof(chunk);
-	ssize_t n = channel->state == CHANNEL_OPENING ? receive_first(channel, chunk, size)
-						      : recv(channel->fd, chunk, size, 0);
+	ssize_t n = channel->state == CHANNEL_OPENING
+			    ? receive_first(channel, chunk, size)
+			    : plain_socket_receive(channel->fd, &channel->plain, chunk, size);
 
 	if (n < 0) {
-		return errno == EAGAIN || errno == EINTR ? 0 : -EPIPE;
+		return n == -EAGAIN || n == -EINTR ? 0 : n == -EPROTO ? -EPROTO : -EPIPE;
 	}
 	if (n == 0) {
 		return -EPIPE;

@@ -25,6 +25,7 @@
 #include <sys/types.h>
 
 #include "base/bytes/buf.h"
+#include "base/files/fdpass_bytes.h"
 
 enum channel_state {
 	CHANNEL_OPENING,  /* "ready" is expected */
@@ -36,7 +37,8 @@ enum channel_state {
 struct channel {
 	enum channel_state state; /* changed by channel_enter() */
 	int fd;                   /* owned: ours, non-blocking; -1: closed */
-	struct buf out;           /* not yet written: from `at` on */
+	struct plain_socket plain;
+	struct buf out; /* not yet written: from `at` on */
 	size_t at;
 	struct buf in;   /* the answer, as far as it was received */
 	uint64_t serial; /* of the latest run */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/files/fdpass.h"
 #include "serve/listen/listen_internal.h"
 
 #define FIRST_PASSED 3 /* where systemd puts the first socket */
@@ -99,6 +100,22 @@ static int open_passed(struct listeners *listeners, unsigned count,
 	return 0;
 }
 
+/*
+ * A caller that sends descriptors would let the service close them, and wait. The connections of a
+ * listening socket have its setting.
+ */
+static int refuse_descriptors(const struct listeners *listeners, struct brig_error *err)
+{
+	for (unsigned i = 0; i < listeners->count; i++) {
+		int r = fdpass_refuse(listeners->items[i].fd);
+		if (r < 0) {
+			return error_errno(err, BRIG_E_SYSTEM, -r, "listen on %s",
+					   listeners->items[i].place);
+		}
+	}
+	return 0;
+}
+
 int listeners_open(struct listeners *listeners, const struct serve_config *config,
 		   struct brig_error *err)
 {
@@ -114,6 +131,7 @@ int listeners_open(struct listeners *listeners, const struct serve_config *confi
 		r = open_socket(&listeners->items[listeners->count++], config->listen.items[i],
 				config, err);
 	}
+	r = r < 0 ? r : refuse_descriptors(listeners, err);
 	if (r < 0) {
 		listeners_done(listeners);
 	}
