@@ -184,11 +184,28 @@ static int on_control(struct run *run)
 	return 0;
 }
 
-/* The tool's messages, of which the beginning is kept; later ones are none of the program's. */
+/*
+ * A tool must not wait for its messages to be read. But once there is a program, more of them than
+ * are kept may be the program's, without an end: of one that owns its agent or its machine.
+ */
+bool held_hears(const struct held_cell *held)
+{
+	bool full = held->messages_size == sizeof(held->messages) - 1;
+
+	return held->log >= 0 && !(held->kind->emulated && held->tool_done) &&
+	       !(full && held->link.phase != ASSIGN_NOTHING);
+}
+
+/* The tool's messages, of which the beginning is kept. */
 static int on_log(struct run *run)
 {
 	struct held_cell *held = held_of(run);
 	char rest[512];
+
+	if (!held_hears(held)) {
+		epoll_ctl(run->epoll, EPOLL_CTL_DEL, held->log, NULL);
+		return 0;
+	}
 	size_t room = sizeof(held->messages) - 1 - held->messages_size;
 	ssize_t n = read(held->log, room ? held->messages + held->messages_size : rest,
 			 room ? room : sizeof(rest));

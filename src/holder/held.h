@@ -133,6 +133,8 @@ int held_layer_of(const char *step);
  */
 layer_set held_resolve(const struct cgroup_manager *groups, layer_set own, struct spec *spec);
 
+/* Are the messages of its tool still read? */
+bool held_hears(const struct held_cell *held);
 /* The limits of its group: the program's, and the use of a tool that stays. */
 struct cgroup_limits held_limits(const struct run *run);
 /*

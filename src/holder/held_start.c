@@ -216,7 +216,7 @@ int held_listen(struct run *run)
 	} list[] = {
 		{ held->control, HELD_EVENT_CONTROL },
 		{ held->pidfd, HELD_EVENT_END },
-		{ held->kind->emulated && held->tool_done ? -1 : held->log, HELD_EVENT_LOG },
+		{ held_hears(held) ? held->log : -1, HELD_EVENT_LOG },
 	};
 	int r = 0;
 
