@@ -31,7 +31,9 @@ int command_unknown(int argc, char **argv)
 		suggest(&best, name, commands[i].name);
 	}
 	error_set(&error, BRIG_E_INPUT, EINVAL, "unknown command '%s'", name);
-	if (best.word) {
+	if (name[0] == '-') {
+		error_remedy(&error, "options come after the command: brig run %s", name);
+	} else if (best.word) {
 		error_remedy(&error, "did you mean %s? brig --help lists all", best.word);
 	} else {
 		error_remedy(&error,

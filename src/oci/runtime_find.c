@@ -30,7 +30,9 @@ static int not_found(const struct oci_runtime *runtime, const char *wanted, stru
 	int r = error_set(err, BRIG_E_HOST, ENOENT, "the OCI runtime %.200s is not on this host",
 			  wanted);
 
-	if (runtime->package) {
+	if (strchr(wanted, '/')) {
+		error_remedy(err, "correct the path in the policy, or install the runtime there");
+	} else if (runtime->package) {
 		error_remedy(err, "install it: apt-get install %s", runtime->package);
 	} else {
 		error_remedy(err, "install it, or name another runtime in the policy");

@@ -216,8 +216,10 @@ static int read_item(struct policy_reader *reader, const char *path, json_t *val
 		return r;
 	}
 	if (strlist_has(before, *ret)) {
-		return json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
-				      "\"%.64s\" is listed twice", *ret);
+		json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
+			       "\"%.64s\" is listed twice", *ret);
+		error_remedy(reader->err, "remove one of the two");
+		return -EINVAL;
 	}
 	return check ? check(reader, path, *ret) : 0;
 }

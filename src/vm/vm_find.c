@@ -137,7 +137,12 @@ static int find_program(const char *wanted, const char *name, const char *packag
 	}
 	int r = error_set(err, BRIG_E_HOST, ENOENT, "%.200s is not on this host",
 			  wanted ? wanted : name);
-	error_remedy(err, "install it: apt-get install %s", package);
+	if (wanted) {
+		error_remedy(err, "correct vm.qemu in the policy; or leave it out, and install %s",
+			     package);
+	} else {
+		error_remedy(err, "install it: apt-get install %s", package);
+	}
 	return r;
 }
 

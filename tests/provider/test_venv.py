@@ -212,7 +212,8 @@ def test_base_that_is_never_shown(of, venv, place, tmp_path):
         (venv / "bin" / name).unlink()
         (venv / "bin" / name).symlink_to(tmp_path / "bin" / PYTHON.name)
     error = of("native", POLICIES["native"]).refused("--venv", venv, "-c", "1")
-    assert f"{tmp_path}/bin/{PYTHON.name} is never shown to a cell" in error["message"], error
+    assert f"{tmp_path}/bin/{PYTHON.name} is never shown to a cell, like all of /" in error["message"], error
+    assert "--python" in error["remedy"], error
 
 
 @pytest.mark.parametrize("start", ["cold", "warm"])

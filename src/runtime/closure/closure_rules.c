@@ -56,6 +56,16 @@ static bool is_within(const char *path, const char *tree)
 	return strncmp(path, tree, size) == 0 && (path[size] == '\0' || path[size] == '/');
 }
 
+const char *closure_refused_tree(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(refused_tree); i++) {
+		if (is_within(path, refused_tree[i])) {
+			return refused_tree[i];
+		}
+	}
+	return NULL;
+}
+
 const char *closure_refuses(const char *path)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(refused_whole); i++) {
@@ -63,12 +73,7 @@ const char *closure_refuses(const char *path)
 			return "is too large a part of the host; list the needed files in it";
 		}
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(refused_tree); i++) {
-		if (is_within(path, refused_tree[i])) {
-			return "is never shown to a cell";
-		}
-	}
-	return NULL;
+	return closure_refused_tree(path) ? "is never shown to a cell" : NULL;
 }
 
 /* The shell of os.system(), popen() and the like. */

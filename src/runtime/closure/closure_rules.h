@@ -11,6 +11,8 @@
  * written and again on the targets of its links.
  */
 const char *closure_refuses(const char *path);
+/* The directory of which a cell sees nothing, if the path is in one: "/tmp"; or NULL. */
+const char *closure_refused_tree(const char *path);
 
 /* "@libs", "@cc" and the like: entries that many runtimes share. NULL: no such group. */
 const char *const *closure_group(const char *name);

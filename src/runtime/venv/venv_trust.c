@@ -163,6 +163,23 @@ int venv_check_trust(const struct broker *broker, const struct venv *venv, struc
 	return r < 0 ? r : check_one(broker, venv, venv->real_program, false, err);
 }
 
+static int refuse_showing(const struct venv *venv, const char *path, const char *why,
+			  struct brig_error *err)
+{
+	const char *tree = closure_refused_tree(path);
+	bool base = path == venv->real_program;
+
+	error_set(err, BRIG_E_INPUT, EPERM, "virtualenv %.200s: %s%.200s %s%s%s", venv->path,
+		  base ? "its interpreter " : "", path, why, tree ? ", like all of " : "",
+		  tree ? tree : "");
+	error_remedy(err,
+		     base ? "make it again with a Python that is installed elsewhere: brig venv "
+			    "create NAME --python PYTHON"
+			  : "make it at another path, such as /opt/NAME or a directory in your "
+			    "home directory");
+	return -EPERM;
+}
+
 int venv_check_visible(const struct venv *venv, struct brig_error *err)
 {
 	const char *const paths[] = { venv->path, venv->real, venv->real_program };
@@ -170,11 +187,7 @@ int venv_check_visible(const struct venv *venv, struct brig_error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		const char *why = closure_refuses(paths[i]);
 		if (why) {
-			error_set(err, BRIG_E_INPUT, EPERM, "virtualenv %.200s: %.200s %s",
-				  venv->path, paths[i], why);
-			error_remedy(err, "make it at another path, such as /opt/NAME or your home "
-					  "directory, or by name: brig venv create NAME");
-			return -EPERM;
+			return refuse_showing(venv, paths[i], why, err);
 		}
 	}
 	return 0;
