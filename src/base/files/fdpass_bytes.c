@@ -16,7 +16,7 @@
 
 #define STACK_BYTES 65536u
 #define PIECE_BYTES 16384u
-/* More pieces than the buffers of a socket have: the kernel counts more than half a KiB for each. */
+/* More than a socket has: the kernel counts more than half a KiB for each. */
 #define PIECES_MAX 65536u
 
 int plain_socket_begin(int fd, bool empty, struct plain_socket *ret)
@@ -27,7 +27,7 @@ int plain_socket_begin(int fd, bool empty, struct plain_socket *ret)
 	if (r != 0) {
 		return r < 0 ? r : 0;
 	}
-	/* Otherwise a receiver drops urgent bytes that a look does not show, and what is with them. */
+	/* Otherwise a look skips urgent bytes, and a receiver drops them, with what they have. */
 	return setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on)) < 0 ? -errno : 0;
 }
 
