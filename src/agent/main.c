@@ -356,11 +356,11 @@ static int close_descriptors(void)
 	return closedir(list);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static struct agent agent; /* large, and all zero in the file */
 
-	if (close_descriptors() < 0) {
+	if (close_descriptors() < 0 || (argc > 1 && own_places(argv + 1) < 0)) {
 		return 125;
 	}
 	agent.file = agent.input.fd = agent.to_driver.fd = agent.value = -1;

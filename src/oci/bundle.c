@@ -12,6 +12,8 @@
 #include "run/spec/rlimits.h"
 
 #define PROGRAM_ID 1000
+/* Of the five sets of capabilities, those that an agent needs: the first. */
+#define GIVEN_SETS 3
 
 /* An id of the container, and the id of the holder's user namespace that it stands for. */
 struct id_pair {
@@ -81,9 +83,15 @@ static void put_limits(struct json_out *json, const struct spec *spec)
 
 static void put_process(struct json_out *json, const struct ids *ids, const struct spec *limited)
 {
-	static const char *const sets[] = { "bounding", "effective", "inheritable", "permitted",
+	static const char *const sets[] = { "bounding", "effective", "permitted", "inheritable",
 					    "ambient" };
-	static const char *const agent[] = { "/" HOLDER_AGENT };
+	/*
+	 * gVisor's /dev can be written, and belongs to root, which the program of an ordinary user
+	 * is there: the agent gives it away, and then gives up these capabilities.
+	 */
+	static const char *const agent[] = { "/" HOLDER_AGENT, "/dev", "/dev/net" };
+	static const char *const giving[] = { "CAP_CHOWN", "CAP_SETPCAP" };
+	bool gives = limited && ids->program == 0;
 
 	json_open(json, "process", '{');
 	json_bool(json, "terminal", false);
@@ -91,12 +99,12 @@ static void put_process(struct json_out *json, const struct ids *ids, const stru
 	json_u64(json, "uid", ids->program);
 	json_u64(json, "gid", ids->program);
 	json_close(json, '}');
-	put_list(json, "args", agent, ARRAY_SIZE(agent));
+	put_list(json, "args", agent, gives ? ARRAY_SIZE(agent) : 1);
 	put_list(json, "env", NULL, 0);
 	json_text(json, "cwd", "/");
 	json_open(json, "capabilities", '{');
 	for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
-		put_list(json, sets[i], NULL, 0);
+		put_list(json, sets[i], giving, gives && i < GIVEN_SETS ? ARRAY_SIZE(giving) : 0);
 	}
 	json_close(json, '}');
 	json_bool(json, "noNewPrivileges", true);
@@ -167,8 +175,9 @@ static void put_mounts(struct json_out *json, const struct spec *spec, const str
 	/* gVisor's own /proc has no options, and shows nothing of the host's. */
 	const char *const proc[OPTIONS_MAX] = { "nosuid", "noexec", "nodev",
 						emulated ? NULL : "subset=pid", "hidepid=2" };
-	static const char *const dev[OPTIONS_MAX] = { "nosuid",   "noexec",       "mode=755",
-						      "size=64k", "nr_inodes=64", "ro" };
+	/* In a read-only /dev, gVisor's kernel refuses to open devices for writing, as Linux does not. */
+	const char *const dev[OPTIONS_MAX] = { "nosuid",   "noexec",       "mode=755",
+					       "size=64k", "nr_inodes=64", emulated ? NULL : "ro" };
 
 	json_open(json, "mounts", '[');
 	put_mount(json, "/proc", "proc", "proc", proc);

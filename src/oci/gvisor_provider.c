@@ -139,7 +139,7 @@ const struct provider gvisor_provider = {
 	.abilities = ABILITY_BIT(ABILITY_WALLS) | ABILITY_BIT(ABILITY_OWN_ROOT) |
 		     ABILITY_BIT(ABILITY_MOUNTS) | ABILITY_BIT(ABILITY_CALL_RULES) |
 		     ABILITY_BIT(ABILITY_HOLD) | ABILITY_BIT(ABILITY_VALUE) |
-		     ABILITY_BIT(ABILITY_VENV),
+		     ABILITY_BIT(ABILITY_SESSIONS) | ABILITY_BIT(ABILITY_VENV),
 	.layers = GVISOR_LAYERS,
 	.own_processes = OWN_TASKS,
 	.inner_processes = 1, /* the agent */

@@ -121,6 +121,29 @@ print([os.path.join('/proc/sys/kernel', n) for n in os.listdir('/proc/sys/kernel
     assert written in ("[]", "['/sys/class/net/lo']") and keys == "[]"
 
 
+def test_devices_are_open_and_dev_is_not(gvisor):
+    """gVisor refuses to open devices for writing where /dev is read-only: it is not, but belongs to nobody."""
+    code = """
+import os, subprocess
+subprocess.run(['/bin/sh', '-c', 'echo lost > /dev/null && exec 2>/dev/null'], stdin=subprocess.DEVNULL, check=True)
+def allowed(do, *args):
+    try: do(*args)
+    except OSError: return False
+    return True
+print([allowed(os.mkdir, '/dev/d'), allowed(os.remove, '/dev/null'), allowed(os.chmod, '/dev', 0o777),
+       allowed(os.rename, '/dev/zero', '/dev/z'), allowed(os.symlink, '/bin', '/dev/l')])
+print([p for p, _, _ in os.walk('/dev') if os.access(p, os.W_OK) and not p.startswith('/dev/shm')])
+"""
+    assert gvisor.python(code)["stdout"] == "[False, False, False, False, False]\n[]\n"
+
+
+def test_the_agent_keeps_no_capability(gvisor):
+    """As an ordinary user it begins with two."""
+    lines = gvisor.python("print(open('/proc/1/status').read())")["stdout"].splitlines()
+    values = {line.split()[0]: int(line.split()[1], 16) for line in lines if line.startswith("Cap")}
+    assert len(values) >= 4 and not any(values.values()), values
+
+
 def test_the_kernel_is_confined_on_the_host(gvisor, alone):
     """The sentry: no user of the host's, namespaces of its own, behind a filter."""
     brig = start(gvisor)
@@ -182,7 +205,7 @@ def test_listed(config):
     found = {one["name"]: one for one in answer["providers"]}["gvisor"]
     assert found["state"] == "ok", found
     assert set(found["abilities"]) == {"walls", "own-root", "mounts", "call-rules", "hold", "value",
-                                       "venv"}
+                                       "sessions", "venv"}
     means = {one["name"]: one["means"] for one in found["layers"]}
     assert means["timens"] == means["overlay"] == "gVisor's kernel"
     assert not {"landlock", "notify", "cgroup-pids"} & set(means)
@@ -199,7 +222,8 @@ def test_explained(of, config):
     assert command[0] == program["runtime"] and command[0].endswith("/runsc")
     assert {"--rootless", "--ignore-cgroups", "--network=none", "--overlay2=none",
             "--platform=ptrace", "run", "--detach"} <= set(command)
-    assert program["bundle"]["process"]["capabilities"]["bounding"] == []
+    given = program["bundle"]["process"]["capabilities"]["bounding"]
+    assert given == ([] if ROOT else ["CAP_CHOWN", "CAP_SETPCAP"])  # of the agent, until it has given /dev away
     assert program["bundle"]["root"]["readonly"]
 
 
