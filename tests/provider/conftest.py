@@ -33,7 +33,7 @@ VM_CORE = {
     "test_files_in_and_out", "test_hostile_output", "test_an_orphan_delays_nothing",
     "test_the_result_tells_the_truth", "test_wall", "test_cpu_time", "test_memory",
     "test_processes", "test_inodes", "test_no_privileges", "test_no_network",
-    "test_the_supervisor_is_out_of_reach", "test_network",
+    "test_the_supervisor_is_out_of_reach", "test_network", "test_nothing_stays", "test_reports_are_not_forged",
 }
 VM_KERNELS = ("/boot/vmlinuz-*", "/var/cache/brig-test/kernel/boot/vmlinuz-*")
 HELD = [name for name in POLICIES if name != "native"]  # in a holder, with an agent
@@ -44,6 +44,18 @@ SLOW = ("gvisor",)
 ONLY_IN_FULL = {"test_exit_status", "test_output", "test_arguments", "test_brig_killed_while_it_starts",
                 "test_a_short_peak_is_counted", "test_fork_bomb", "test_hostile_output",
                 "test_input_that_nobody_reads", "test_streams_apart", "test_binary_output"}
+
+
+REFUSALS = []  # of the test that runs
+
+
+@pytest.fixture(autouse=True)
+def refusals(record_property):
+    """For scripts/provider-table.py: did the test assert that something is refused?"""
+    REFUSALS.clear()
+    yield
+    if REFUSALS:
+        record_property("refused", len(REFUSALS))
 
 
 def write_policy(config, name, policy):
@@ -61,9 +73,22 @@ def config(tmp_path_factory):
     return config
 
 
+# They wait for a process of the program on the host. Machines have kills of their own: test_vm.py.
+ON_THE_HOST = {"test_brig_killed", "test_holder_killed", "test_interrupted"}
+
+
+def can_be(item):
+    """Is there what the test looks at?"""
+    return not ("vm" in parameters(item) and item.originalname in ON_THE_HOST)
+
+
+def parameters(item):
+    return list(getattr(getattr(item, "callspec", None), "params", {}).values())
+
+
 def is_core(item):
     """Is the test one of `make test`?"""
-    names = getattr(getattr(item, "callspec", None), "params", {}).values()
+    names = parameters(item)
     if any(name in SLOW for name in names) and item.originalname in ONLY_IN_FULL:
         return False
     return ("vm" not in names or item.originalname in VM_CORE
@@ -71,7 +96,8 @@ def is_core(item):
 
 
 def pytest_collection_modifyitems(config, items):
-    wanted = [item for item in items if os.environ.get("BRIG_ALL_PROVIDERS") or is_core(item)]
+    wanted = [item for item in items
+              if can_be(item) and (os.environ.get("BRIG_ALL_PROVIDERS") or is_core(item))]
     config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
     items[:] = wanted
 
@@ -167,6 +193,7 @@ class Provider:
         done = self.plain("--json", *args)
         answer = json.loads(done.stdout)
         assert "error" in answer and done.returncode not in (0, 1), done
+        REFUSALS.append(answer["error"])
         return answer["error"]
 
 

@@ -199,3 +199,170 @@ def test_runs_do_not_see_each_other(provider):
             assert inside(provider, code) == "[] [] []\n"
         finally:
             other.kill()
+
+
+# --- persistence ----------------------------------------------------------------------------------
+
+KEEP = """
+import ctypes, os, subprocess
+libc = ctypes.CDLL(None)
+def files():
+    for top in ("/tmp", "/var/tmp", "/dev/shm", "/sandbox", "/run", "/home"):
+        for place, _, names in os.walk(top):
+            yield from (os.path.join(place, name) for name in names if name.startswith("brig-mark"))
+print(sorted(files()), libc.shmget(0x62726967, 0, 0) >= 0, libc.semget(0x62726967, 0, 0) >= 0)
+for place in ("/tmp", "/dev/shm", "/sandbox"):
+    open(place + "/brig-mark", "w").close()
+libc.shmget(0x62726967, 4096, 0o1666), libc.semget(0x62726967, 1, 0o1666)
+subprocess.Popen(["sleep", "60"], start_new_session=True)
+"""
+
+
+def test_nothing_stays(provider):
+    """Neither files nor shared memory and semaphores of an earlier run."""
+    for _ in range(2):
+        assert inside(provider, KEEP) == "[] False False\n"
+
+
+# --- the supervisor -------------------------------------------------------------------------------
+
+OPEN_FDS = """
+import os, stat
+def kind(fd):
+    try: return stat.S_IFMT(os.fstat(fd).st_mode)
+    except OSError: return None
+print([fd for fd in range(3, 1024) if kind(fd) is not None], os.environ.get("BRIG_TEST_SECRET"))
+"""
+
+
+def test_nothing_of_the_caller_is_inherited(provider):
+    """No descriptor and no variable."""
+    reader, writer = os.pipe()
+    os.set_inheritable(reader, True)
+    os.set_inheritable(writer, True)
+    kept = {"env": {**os.environ, "BRIG_TEST_SECRET": "mine"}, "pass_fds": (reader, writer)}
+    try:
+        bare = subprocess.run(["/usr/bin/python3", "-c", OPEN_FDS], capture_output=True, text=True, check=True, **kept)
+        assert str(reader) in bare.stdout and bare.stdout.endswith(" mine\n")
+        assert provider.python(OPEN_FDS, **kept)["stdout"] == "[] None\n"
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+FORGED = """
+import os
+frames = [bytes([size, 0, 0, 0, kind, 0, 0, 0]) + bytes(size) for kind in range(64) for size in (0, 4, 8, 24)]
+for fd in range(3, 256):
+    for frame in frames:
+        try: os.write(fd, frame)
+        except OSError: break
+try: os.kill(-1, 0)
+except OSError: pass
+os._exit(7)
+"""
+
+
+def test_reports_are_not_forged(provider):
+    """Frames of an end, on every descriptor."""
+    result = provider.python(FORGED)
+    assert (result["status"], result["exit_code"], result["stdout"]) == ("failed", 7, ""), result
+
+
+# --- exhaustion -----------------------------------------------------------------------------------
+
+def test_a_stopped_program_ends(provider):
+    """Neither it nor its children can be waited for: the limit on time ends them all."""
+    code = ("import os, signal, time\n"
+            "for i in range(3):\n"
+            "    if os.fork() == 0: break\n"
+            "os.kill(os.getpid(), signal.SIGSTOP)\n"
+            "time.sleep(100)")
+    result = provider.python(code, "--timeout", "1s", *provider.ahead)
+    assert result["status"] == "timeout", result
+
+
+@pytest.mark.root
+def test_memory_of_files(provider):
+    """Files without a place are memory."""
+    code = ("import os\npart = bytes(4 << 20)\n"
+            "for i in range(64): os.write(os.memfd_create('x'), part)\nprint('kept')")
+    result = provider.python(code, "--memory", "96M")
+    assert result["status"] == "memory_limit" and result["stdout"] == "", result
+
+
+# --- the kernel -----------------------------------------------------------------------------------
+
+# The number of each call, and arguments.
+CALLS = """
+import ctypes
+libc = ctypes.CDLL(None)
+page = ctypes.create_string_buffer(4096)
+calls = {"io_uring_setup": (425, 1, page), "bpf": (321, 0, page, 48), "perf_event_open": (298, page, 0, -1, -1, 0),
+         "userfaultfd": (323, 1), "add_key": (248, b"user", b"brig", b"x", 1, -2), "keyctl": (250, 0, -3, 1),
+         "setns": (308, 0, 0), "pivot_root": (155, b"/", b"/"), "chroot": (161, b"/tmp"),
+         "open_by_handle_at": (304, -100, page, 0), "kexec_load": (246, 0, 0, 0, 0), "init_module": (175, page, 1, b""),
+         "mknodat": (259, -100, b"/tmp/n", 0o20666, 0x501), "mknodat of a disk": (259, -100, b"/tmp/d", 0o60666, 0x800),
+         "fsopen": (430, b"tmpfs", 0), "open_tree": (428, -100, b"/", 1), "syslog": (103, 3, page, 4096),
+         "reboot": (169, 0, 0, 0, 0), "swapon": (167, b"/tmp/s", 0), "settimeofday": (164, page, 0)}
+print([name for name, call in calls.items() if libc.syscall(*call) >= 0])
+"""
+
+
+def test_dangerous_calls(provider):
+    assert inside(provider, CALLS) == "[]\n"
+
+
+def test_kernel_settings(provider):
+    """The usual ways from a file of the kernel to a program of the host."""
+    code = ("import os\n"
+            "def written(path):\n"
+            "    try: os.close(os.open(path, os.O_WRONLY)); return True\n"
+            "    except OSError: return False\n"
+            "print([path for path in ('/proc/sys/kernel/core_pattern', '/proc/sys/kernel/modprobe', "
+            "'/proc/sys/fs/binfmt_misc/register', '/proc/sysrq-trigger', '/sys/kernel/uevent_helper', "
+            "'/sys/fs/cgroup/release_agent', '/proc/sys/vm/overcommit_memory', '/proc/kcore', '/dev/mem', "
+            "'/dev/kmsg', '/dev/kvm', '/dev/sda', '/dev/vda', '/dev/loop-control') if written(path)])")
+    assert inside(provider, code) == "[]\n"
+
+
+# --- the network ----------------------------------------------------------------------------------
+
+FAMILIES = """
+import socket
+kinds = {"packet": (17, 3, 0), "raw": (2, 3, 1), "raw6": (10, 3, 58), "alg": (38, 5, 0), "vsock": (40, 1, 0),
+         "key": (15, 3, 2), "xdp": (44, 3, 0), "bluetooth": (31, 1, 3), "kcm": (41, 2, 0), "tipc": (30, 1, 0)}
+def opened(kind):
+    try: socket.socket(*kind).close(); return True
+    except OSError: return False
+print([name for name, kind in kinds.items() if opened(kind)])
+"""
+
+
+def test_odd_families(provider):
+    assert inside(provider, FAMILIES) == "[]\n"
+
+
+LISTENING = """
+import socket, time
+for host, family in (("0.0.0.0", socket.AF_INET), ("::", socket.AF_INET6)):
+    try:
+        s = socket.socket(family); s.bind((host, {port})); s.listen(); break
+    except OSError: pass
+print("up", flush=True)
+time.sleep(60)
+"""
+
+
+def test_listening_inside(provider):
+    """A port of the program is not one of the host."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with subprocess.Popen(provider.words("--lang", "python", "-c", LISTENING.format(port=port)),
+                          stdout=subprocess.PIPE) as brig:
+        try:
+            assert brig.stdout.readline() == b"up\n"
+            with pytest.raises(OSError):
+                socket.create_connection(("127.0.0.1", port), 2)
+        finally:
+            brig.kill()
