@@ -40,9 +40,8 @@ HEAD = """# Tests of providers
 Each cell has the number of tests that passed with the provider of its column. "refused" are those of them that assert a
 refusal where another provider does the same thing; a dash means that no test of the row is made for this provider.
 Numbers differ where a test has other parameters, or where a thing cannot exist: a machine has no holder's agent on the
-host to be killed, a native cell is not made by a runtime. `make test-providers` runs all of them; with
-`--junitxml=FILE` in `PYTEST_ADDOPTS` it writes the file from which `scripts/provider-table.py FILE >
-docs/design/provider-tests.md` makes this page. The attacks are listed one by one in
+host to be killed, a native cell is not made by a runtime. `make test-providers` runs all of them;
+`scripts/provider-table.py` makes this page from the junit files of pytest. The attacks are listed one by one in
 [provider-attacks.md](provider-attacks.md).
 """
 
