@@ -45,6 +45,8 @@ AGENT_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,src/framed/frame.c src/base/files/w
 	src/base/files/path.c src/base/files/fdpass.c src/base/bytes/utf8.c src/kernel/walk.c src/kernel/landlock.c)
 # The program of a cell for WebAssembly: dynamic, because it loads the engine.
 WASM_HOST_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,wasm_host))
+# The same with an interpreter, which is cloned into cells.
+WASM_TEMPLATE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,wasm_template))
 # The first process of virtual machines, which starts the agent. Likewise.
 VM_INIT_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,vm_init))
 VM_INIT_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,src/framed/frame.c)
@@ -60,6 +62,7 @@ GEN_H   := $(BUILD)/gen/syscall_names.h
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o $(BUILD)/obj/gen/template.o \
 	$(BUILD)/obj/gen/gate.o $(BUILD)/obj/gen/gate_tls.o $(BUILD)/obj/gen/agent.o $(BUILD)/obj/gen/wasm_host.o \
+	$(BUILD)/obj/gen/wasm_template.o \
 	$(BUILD)/obj/gen/vm_init.o
 
 # The shared object that a template loads into its interpreter: src/template and the lower layers.
@@ -208,6 +211,21 @@ $(BUILD)/gen/wasm_host.c: $(BUILD)/brig-wasm-host scripts/embed-binary.sh
 	$(call say,GEN,$@)
 	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-wasm-host wasm_host_image
 
+# Of src/template all but the parts that know the host's Python.
+WASM_TEMPLATE_LIB := $(filter-out %/python.o %/heap_holes.o,$(TEMPLATE_OBJ)) \
+	$(filter-out %/wasm_host/main.o,$(WASM_HOST_OBJ)) $(BUILD)/template.a
+
+$(BUILD)/brig-wasm-template: $(if $(SAN)$(FUZZ),,$(WASM_TEMPLATE_OBJ) $(WASM_TEMPLATE_LIB))
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(if $(SAN)$(FUZZ),: > $@,$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -pie -s \
+		-Wl$(comma)--gc-sections -o $@ $(WASM_TEMPLATE_OBJ) $(WASM_TEMPLATE_LIB))
+
+$(BUILD)/gen/wasm_template.c: $(BUILD)/brig-wasm-template scripts/embed-binary.sh
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-wasm-template wasm_template_image
+
 # --- objects -------------------------------------------------------------------------------------
 
 # Contains the flags of the objects; rewritten only when they change.
@@ -224,7 +242,7 @@ $(BUILD)/sources: FORCE
 
 $(LIB_OBJ): PIC := -fPIC -fvisibility=hidden -DBRIG_BUILDING
 $(CLI_OBJ) $(SERVE_OBJ) $(BROKER_OBJ) $(GATE_OBJ) $(GATE_TLS_OBJ) $(LINK_STUBS_OBJ) $(AGENT_OBJ) \
-	$(PROBER_OBJ) $(WASM_HOST_OBJ) $(VM_INIT_OBJ): PIC := -fPIE
+	$(PROBER_OBJ) $(WASM_HOST_OBJ) $(WASM_TEMPLATE_OBJ) $(VM_INIT_OBJ): PIC := -fPIE
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(GEN_H)
 	@mkdir -p $(@D)
@@ -296,4 +314,5 @@ help: ## list the targets
 FORCE:
 
 -include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(BROKER_OBJ:.o=.d) $(GATE_OBJ:.o=.d) $(GATE_TLS_OBJ:.o=.d) \
-	$(AGENT_OBJ:.o=.d) $(VM_INIT_OBJ:.o=.d) $(LINK_STUBS_OBJ:.o=.d) $(PROBER_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d)
+	$(AGENT_OBJ:.o=.d) $(VM_INIT_OBJ:.o=.d) $(LINK_STUBS_OBJ:.o=.d) $(PROBER_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d) \
+	$(WASM_HOST_OBJ:.o=.d) $(WASM_TEMPLATE_OBJ:.o=.d)

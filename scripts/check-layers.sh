@@ -27,6 +27,7 @@ allowed() {
 	wasm_host) echo "" ;;
 	wasm) echo "base kernel broker_client provider run native wasm_host" ;;
 	template) echo "base kernel provider run native" ;;
+	wasm_template) echo "base kernel provider run native template wasm_host" ;;
 	gate) echo "base kernel net loop http1" ;;
 	gate_tls) echo "base net loop gate tls" ;;
 	policy | runtime) echo "base kernel broker_client net provider run" ;;

@@ -81,6 +81,7 @@ nodejs|/usr/bin/node,/usr/local/bin/node
 npm|npm
 golang-go|/usr/bin/go,/usr/local/go/bin/go
 rustc|/usr/bin/rustc,/usr/local/bin/rustc
+libstd-rust-dev-wasm32|/usr/lib/rustlib/wasm32-wasi/lib
 default-jdk-headless|/usr/bin/javac
 perl|/usr/bin/shasum
 lua5.4|/usr/bin/lua5.4

@@ -93,7 +93,8 @@ int wasm_prepared_find(const struct broker *broker, const struct wasm_module *mo
 	if (access(path, F_OK) < 0) {
 		return -ENOENT;
 	}
-	if (!wasm_file_trusted(broker, path, S_IFDIR)) {
+	char above[PATH_MAX];
+	if (!wasm_file_trusted(broker, path, S_IFDIR) || !wasm_above_trusted(broker, path, above)) {
 		return -EPERM;
 	}
 	size_t used = strlen(path);

@@ -25,8 +25,10 @@ bool wasm_file_trusted(const struct broker *broker, const char *path, mode_t kin
  * else the first that is found in the usual places.
  */
 int wasm_engine_find(const char *setting, char path[PATH_MAX], struct brig_error *err);
+/* The same for every directory above; false: `dir` is one that others can write to. */
+bool wasm_above_trusted(const struct broker *broker, const char *path, char dir[PATH_MAX]);
 int wasm_engine_trust(const struct broker *broker, const char *path, struct brig_error *err);
-/* Is it the supported one? Reads the whole file. */
+/* Is it the supported one? Reads its size and some of its pages: below a millisecond. */
 int wasm_engine_check(const char *path, struct brig_error *err);
 
 /* A module that was translated before: prepared_file.c. Its file's name, with the NUL. */
@@ -52,4 +54,7 @@ const char *wasm_trap_name(uint32_t trap);
 /* The program for cells (src/wasm_host), as it was built. */
 extern const char wasm_host_image[];
 extern const size_t wasm_host_image_size;
+/* The program for templates (src/wasm_template); empty: not built. */
+extern const char wasm_template_image[];
+extern const size_t wasm_template_image_size;
 #endif

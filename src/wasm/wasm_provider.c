@@ -69,7 +69,8 @@ const struct provider wasm_provider = {
 	.about = "WebAssembly (WASI) by an engine that works in a native cell",
 	.abilities = ABILITY_BIT(ABILITY_WALLS) | ABILITY_BIT(ABILITY_OWN_ROOT) |
 		     ABILITY_BIT(ABILITY_MOUNTS) | ABILITY_BIT(ABILITY_CALL_RULES) |
-		     ABILITY_BIT(ABILITY_PLAN) | ABILITY_BIT(ABILITY_INSTRUCTIONS),
+		     ABILITY_BIT(ABILITY_PLAN) | ABILITY_BIT(ABILITY_HOLD) |
+		     ABILITY_BIT(ABILITY_INSTRUCTIONS),
 	.own_processes = 1 + ENGINE_THREADS, /* brig-init */
 	.inner_processes = ENGINE_THREADS,
 	.runtimes = "wasm",

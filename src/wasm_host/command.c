@@ -24,16 +24,16 @@ static const struct {
 	{ "/mnt", "/mnt" },
 };
 
-static void add_directories(struct abi_wasi *wasi)
+static void add_directories(struct abi_wasi *wasi, const struct host_order *order)
 {
 	struct stat info;
 
 	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
-		if (stat(directories[i].path, &info) < 0) {
+		const char *path = order->stand_in ? order->stand_in : directories[i].path;
+		if (stat(path, &info) < 0) {
 			continue;
 		}
-		if (!wasmtime.wasi_config_preopen_dir(wasi, directories[i].path,
-						      directories[i].name, true)) {
+		if (!wasmtime.wasi_config_preopen_dir(wasi, path, directories[i].name, true)) {
 			report_failure(WASM_END_ENGINE, "a directory cannot be opened", NULL);
 		}
 	}
@@ -70,7 +70,7 @@ static struct abi_wasi *make_wasi(const struct host_order *order)
 		report_failure(WASM_END_INVALID, "an argument is not valid UTF-8", NULL);
 	}
 	add_environment(wasi);
-	add_directories(wasi);
+	add_directories(wasi, order);
 	wasmtime.wasi_config_inherit_stdin(wasi);
 	wasmtime.wasi_config_inherit_stdout(wasi);
 	wasmtime.wasi_config_inherit_stderr(wasi);
@@ -83,8 +83,8 @@ static void limit(struct abi_store *store, struct abi_context *context,
 	struct abi_error *error = NULL;
 
 	/* One instance and one memory, as a WASI program has; more tables are of no use to it. */
-	wasmtime.wasmtime_store_limiter(store, (int64_t)order->memory_bytes, TABLE_ELEMENTS, 1, 16,
-					1);
+	wasmtime.wasmtime_store_limiter(store, (int64_t)order->memory_bytes, TABLE_ELEMENTS,
+					order->connect ? 2 : 1, 16, 1);
 	if (order->instructions) {
 		error = wasmtime.wasmtime_context_set_fuel(context, order->instructions);
 	}
@@ -147,29 +147,56 @@ static int conclude(struct abi_context *context, const struct host_order *order,
 	return status;
 }
 
-int command_run(struct abi_engine *engine, struct abi_module *module,
-		const struct host_order *order)
+void command_assign(const struct host_command *command, const struct host_order *order)
 {
-	struct abi_linker *linker = wasmtime.wasmtime_linker_new(engine);
-	struct abi_store *store = wasmtime.wasmtime_store_new(engine, NULL, NULL);
-	struct abi_context *context = wasmtime.wasmtime_store_context(store);
-	struct abi_instance instance = { 0 };
-	struct abi_trap *trap = NULL;
-	struct abi_error *error = wasmtime.wasmtime_linker_define_wasi(linker);
+	struct abi_error *error =
+		wasmtime.wasmtime_context_set_wasi(command->context, make_wasi(order));
 
-	if (!error) {
-		error = wasmtime.wasmtime_context_set_wasi(context, make_wasi(order));
-	}
 	if (error) {
 		report_failure(WASM_END_ENGINE, "WASI cannot be set up", error);
 	}
-	limit(store, context, order);
-	error = wasmtime.wasmtime_linker_instantiate(linker, context, module, &instance, &trap);
+	limit(command->store, command->context, order);
+}
+
+static struct host_command prepare_command(struct abi_engine *engine,
+					   const struct host_order *order)
+{
+	struct host_command command = {
+		.engine = engine,
+		.linker = wasmtime.wasmtime_linker_new(engine),
+		.store = wasmtime.wasmtime_store_new(engine, NULL, NULL),
+	};
+	struct abi_error *error = wasmtime.wasmtime_linker_define_wasi(command.linker);
+
+	if (error) {
+		report_failure(WASM_END_ENGINE, "WASI cannot be set up", error);
+	}
+	command.context = wasmtime.wasmtime_store_context(command.store);
+	command_assign(&command, order);
+	return command;
+}
+
+int command_run(struct abi_engine *engine, struct abi_module *module,
+		const struct host_order *order)
+{
+	struct host_command command = prepare_command(engine, order);
+	struct abi_context *context = command.context;
+	struct abi_instance instance = { 0 };
+	struct abi_trap *trap = NULL;
+
+	if (order->define) {
+		order->define(&command);
+	}
+	struct abi_error *error = wasmtime.wasmtime_linker_instantiate(command.linker, context,
+								       module, &instance, &trap);
 	if (error) {
 		report_failure(WASM_END_INVALID, "the module cannot be started", error);
 	}
 	if (trap) {
 		return conclude(context, order, NULL, trap);
+	}
+	if (order->connect) {
+		order->connect(&command, &instance);
 	}
 	struct abi_func start = start_of(context, &instance);
 	error = wasmtime.wasmtime_func_call(context, &start, NULL, 0, NULL, 0, &trap);

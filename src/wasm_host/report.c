@@ -7,6 +7,13 @@
 
 #include "wasm_host/wasm_host.h"
 
+static int record = WASM_REPORT_FD;
+
+void report_to(int fd)
+{
+	record = fd;
+}
+
 /* The first line, without control characters: the engine quotes parts of the module. */
 static void take_text(char *to, size_t room, const char *text, size_t size)
 {
@@ -31,7 +38,7 @@ void report_end(enum wasm_end end, uint32_t trap, uint64_t instructions, const c
 
 	take_text(report.text, sizeof(report.text), text, size);
 	/* Without the file, as in the cell of a translation, stderr alone has it. */
-	ssize_t n = pwrite(WASM_REPORT_FD, &report, sizeof(report), WASM_REPORT_AT);
+	ssize_t n = pwrite(record, &report, sizeof(report), WASM_REPORT_AT);
 	(void)n;
 	if (end != WASM_END_EXIT) {
 		fprintf(stderr, "brig: %.*s\n", (int)(size < 4096 ? size : 4096), text);

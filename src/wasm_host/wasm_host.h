@@ -11,6 +11,13 @@
 
 extern struct wasmtime wasmtime;
 
+struct host_command {
+	struct abi_engine *engine;
+	struct abi_linker *linker;
+	struct abi_store *store;
+	struct abi_context *context;
+};
+
 struct host_order {
 	uint64_t memory_bytes; /* of the program's linear memory */
 	uint64_t instructions; /* 0: not counted */
@@ -18,6 +25,12 @@ struct host_order {
 	const char *module;    /* path */
 	char **argv;           /* of the program */
 	size_t argc;
+	/* A template alone: the directory in place of the cell's, which it does not have yet. */
+	const char *stand_in;
+	/* Replaces functions of WASI; NULL: none. */
+	void (*define)(const struct host_command *command);
+	/* The program exists, and has not begun; NULL: there is nothing to do. */
+	void (*connect)(const struct host_command *command, const struct abi_instance *program);
 };
 
 /* Loads the engine's library and finds its functions; on failure it ends the process. */
@@ -34,6 +47,11 @@ int module_translate(const char *path, bool counts);
 int command_run(struct abi_engine *engine, struct abi_module *module,
 		const struct host_order *order);
 
+/* Gives the program new arguments, variables, directories and limits: those of the process. */
+void command_assign(const struct host_command *command, const struct host_order *order);
+
+/* The descriptor for the record, if it is not WASM_REPORT_FD. */
+void report_to(int fd);
 /* Leaves the record, and prints it on stderr if the program itself has not ended by an exit. */
 void report_end(enum wasm_end end, uint32_t trap, uint64_t instructions, const char *text,
 		size_t size);

@@ -20,6 +20,9 @@ struct abi_store;
 struct abi_context;
 struct abi_trap;
 struct abi_wasi;
+struct abi_caller;
+struct abi_functype;
+struct abi_valtype;
 
 struct abi_bytes {
 	size_t size;
@@ -46,6 +49,25 @@ struct abi_extern {
 	} of;
 };
 
+struct abi_valtypes {
+	size_t size;
+	struct abi_valtype **data;
+};
+
+#define ABI_EXTERN_MEMORY 3
+#define ABI_TYPE_I32      0
+#define ABI_TYPE_I64      1
+
+/* An argument, or a result, of a function that the engine calls. */
+union abi_value {
+	int32_t i32;
+	uint64_t room[2]; /* of the largest kind */
+};
+
+/* A result that is not NULL ends the program by a trap. */
+typedef struct abi_trap *(*abi_callback)(void *user, struct abi_caller *caller,
+					 union abi_value *values, size_t count);
+
 /* Result, name, parameters. */
 #define WASMTIME_FUNCTIONS(X)                                                                      \
 	X(struct abi_config *, wasm_config_new, (void))                                            \
@@ -65,6 +87,26 @@ struct abi_extern {
 	  (struct abi_engine *, const char *, struct abi_module **))                               \
 	X(struct abi_linker *, wasmtime_linker_new, (struct abi_engine *))                         \
 	X(struct abi_error *, wasmtime_linker_define_wasi, (struct abi_linker *))                  \
+	X(void, wasmtime_linker_allow_shadowing, (struct abi_linker *, bool))                      \
+	X(struct abi_error *, wasmtime_linker_define_func_unchecked,                               \
+	  (struct abi_linker *, const char *, size_t, const char *, size_t,                        \
+	   const struct abi_functype *, abi_callback, void *, void (*)(void *)))                   \
+	X(struct abi_error *, wasmtime_linker_define,                                              \
+	  (struct abi_linker *, struct abi_context *, const char *, size_t, const char *, size_t,  \
+	   const struct abi_extern *))                                                             \
+	X(struct abi_error *, wasmtime_func_call_unchecked,                                        \
+	  (struct abi_context *, const struct abi_func *, union abi_value *, size_t,               \
+	   struct abi_trap **))                                                                    \
+	X(struct abi_valtype *, wasm_valtype_new, (uint8_t))                                       \
+	X(void, wasm_valtype_vec_new,                                                              \
+	  (struct abi_valtypes *, size_t, struct abi_valtype *const *))                            \
+	X(struct abi_functype *, wasm_functype_new,                                                \
+	  (struct abi_valtypes *, struct abi_valtypes *))                                          \
+	X(struct abi_context *, wasmtime_caller_context, (struct abi_caller *))                    \
+	X(bool, wasmtime_caller_export_get,                                                        \
+	  (struct abi_caller *, const char *, size_t, struct abi_extern *))                        \
+	X(uint8_t *, wasmtime_memory_data, (const struct abi_context *, const void *))             \
+	X(size_t, wasmtime_memory_data_size, (const struct abi_context *, const void *))           \
 	X(struct abi_error *, wasmtime_linker_instantiate,                                         \
 	  (const struct abi_linker *, struct abi_context *, const struct abi_module *,             \
 	   struct abi_instance *, struct abi_trap **))                                             \

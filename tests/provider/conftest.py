@@ -45,6 +45,10 @@ ONLY_IN_FULL = {"test_exit_status", "test_output", "test_arguments", "test_brig_
                 "test_a_short_peak_is_counted", "test_fork_bomb", "test_hostile_output",
                 "test_input_that_nobody_reads", "test_streams_apart", "test_binary_output"}
 
+# Each other test of warm wasm makes a template for one run.
+WASM_WARM_CORE = {"test_nothing_is_left_for_the_next", "test_random_numbers_are_fresh",
+                  "test_the_order_is_read_once", "test_descriptors", "test_a_trap_is_reported"}
+
 
 REFUSALS = []  # of the test that runs
 
@@ -90,6 +94,8 @@ def is_core(item):
     """Is the test one of `make test`?"""
     names = parameters(item)
     if any(name in SLOW for name in names) and item.originalname in ONLY_IN_FULL:
+        return False
+    if item.module.__name__ == "test_wasm_warm" and item.originalname not in WASM_WARM_CORE:
         return False
     return ("vm" not in names or item.originalname in VM_CORE
             and item.module.__name__ != "test_held")

@@ -169,6 +169,33 @@ def test_other_engines(of, tmp_path):
     assert str(fake) in error["message"] and "get-wasmtime.sh" in error["remedy"]
 
 
+def test_a_directory_that_others_can_write_to(of, tmp_path):
+    """Its writers could put another engine there."""
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    fake = inner / "libwasmtime.so"
+    fake.write_bytes(b"an engine")
+    fake.chmod(0o644)
+    inner.parent.chmod(0o777)
+    policy = {"extends": "default", "provider": "wasm", "wasm": {"engine": str(fake)}}
+    error = of("open-directory", policy).refused("--lang", "wasm", "-c", exits(0))
+    assert error["message"].endswith(f"other users can write to: {inner.parent}"), error
+    assert "chmod go-w" in error["remedy"]
+    inner.parent.chmod(0o1777)
+    error = of("open-directory", policy).refused("--lang", "wasm", "-c", exits(0))
+    assert "is not the engine" in error["message"]
+
+
+def test_rust(wasm, tmp_path):
+    code = ("use std::io::Read;\nfn main() {\n let mut s = String::new();\n"
+            " std::io::stdin().read_to_string(&mut s).unwrap();\n"
+            " std::fs::write(\"out/a.txt\", &s).unwrap();\n"
+            " println!(\"hello {}\", s);\n std::process::exit(3)\n}\n")
+    result = wasm.result("--lang", "rust", "-c", code, "--out", "out/**", stdin=b"you")
+    assert (result["exit_code"], result["stdout"]) == (3, "hello you\n"), result
+    assert [one["path"] for one in result["files"]] == ["out/a.txt"]
+
+
 def test_listed(wasm):
     done = subprocess.run([BRIG, "providers", "--json"], capture_output=True, timeout=120,
                           check=True)

@@ -98,7 +98,8 @@ def test_code_that_others_can_write(here):
     """Native code is executed only if nobody else could have written it."""
     path = pathlib.Path(prepare(here, "tiny")["path"])
     path.chmod(0o666)
-    assert "others can write" in here.refused("--lang", "tiny", "-c", "x")["message"]
+    error = here.refused("--lang", "tiny", "-c", "x")
+    assert "others can write" in error["message"] and "remove prepared/" in error["remedy"]
     path.chmod(0o644)
     path.parent.chmod(0o777)
     assert "others can write" in here.refused("--lang", "tiny", "-c", "x")["message"]

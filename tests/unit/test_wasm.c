@@ -7,8 +7,14 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,12 +98,50 @@ static void test_text(void **state)
 			    "the engine ended it");
 }
 
+static void test_directories_above(void **state)
+{
+	char top[] = "/tmp/brig-wasm-XXXXXX", middle[PATH_MAX], file[PATH_MAX], found[PATH_MAX];
+
+	(void)state;
+	assert_non_null(mkdtemp(top));
+	snprintf(middle, sizeof(middle), "%s/middle", top);
+	snprintf(file, sizeof(file), "%.100s/engine", middle);
+	assert_int_equal(mkdir(middle, 0755), 0);
+	assert_true(wasm_above_trusted(NULL, file, found));
+	assert_int_equal(chmod(middle, 0777), 0);
+	assert_false(wasm_above_trusted(NULL, file, found));
+	assert_string_equal(found, middle);
+	/* Others can add files there, and not replace one. */
+	assert_int_equal(chmod(middle, 01777), 0);
+	assert_true(wasm_above_trusted(NULL, file, found));
+	assert_int_equal(chmod(top, 0770), 0);
+	assert_false(wasm_above_trusted(NULL, file, found));
+	assert_string_equal(found, top);
+	rmdir(middle);
+	rmdir(top);
+}
+
+static void test_another_engine(void **state)
+{
+	char path[] = "/tmp/brig-wasm-XXXXXX";
+	struct brig_error err = { 0 };
+	_cleanup_close_ int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(wasm_engine_check(path, &err), -ENOTSUP);
+	assert_int_equal(ftruncate(fd, 1ll << 35), 0); /* its size costs nothing */
+	assert_int_equal(wasm_engine_check(path, &err), -ENOTSUP);
+	unlink(path);
+	assert_int_equal(wasm_engine_check(path, &err), -ENOENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_wrong_records),
-		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_ends),           cmocka_unit_test(test_wrong_records),
+		cmocka_unit_test(test_text),           cmocka_unit_test(test_directories_above),
+		cmocka_unit_test(test_another_engine),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,7 +144,7 @@ static struct warm_pool *pool_of(struct brig_context *context, const struct brig
 		return NULL;
 	}
 	/* ...or check the code. */
-	if (pool->base.spec.kind != CELL_CLONED &&
+	if ((pool->base.spec.kind != CELL_CLONED || prepare_is_wasm(&pool->base)) &&
 	    (pool->base.guard.on || request->guard || request->check)) {
 		return NULL;
 	}

@@ -197,6 +197,7 @@ int prepared_gate_trust(struct prepared *prepared, const char *authority, struct
 int gate_start(struct brig_context *context, struct prepared *prepared, struct gate_process *ret,
 	       struct brig_error *err);
 void gate_stop(struct gate_process *gate);
+int prepare_wasm_request(struct prepared *prepared, struct brig_error *err);
 int prepare_env(const struct brig_request *request, struct prepared *prepared,
 		struct brig_error *err);
 /* Compiles the filter for the present layers; call it again when they change. */

@@ -42,6 +42,9 @@ static int make_command_line(const struct brig_request *request, struct prepared
 	    guard_add_instructions(&p->guard, &p->argv, 1) < 0) {
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the guard");
 	}
+	if (prepare_is_wasm(p)) {
+		return prepare_wasm_request(p, err);
+	}
 	return prepare_wants_value(request, p) ? prepare_valued(request, p, &p->cold_argv, err) : 0;
 }
 
@@ -108,6 +111,9 @@ int prepare_cold(struct prepared *p, struct brig_error *err)
 	if (p->purpose == PURPOSE_SESSION) {
 		prepared_set_driver(p, p->runtime->session_driver);
 		spec->kind = CELL_DRIVEN;
+	}
+	if (prepare_is_wasm(p)) {
+		spec->kind = CELL_DRIVEN; /* its descriptor 3 is for the report */
 	}
 	prepared_connect(p);
 	return prepare_identity(p, err);

@@ -23,7 +23,7 @@ bool prepare_is_wasm(const struct prepared *p)
 	return p->spec.provider->runtimes && p->purpose != PURPOSE_COMPILE;
 }
 
-/* The whole library is read once for each file: it is known by its identity afterwards. */
+/* Parts of the library are read once for each file: it is known by its identity afterwards. */
 static int check_engine(struct brig_context *context, const char *path, struct brig_error *err)
 {
 	char sha[] = "sha256";
@@ -111,7 +111,9 @@ static int not_prepared(const struct prepared *p, int r, struct brig_error *err)
 		  p->runtime->name, counts(p) ? " for counted instructions" : "",
 		  r == -EPERM ? "others can write to its native code"
 			      : "there is no native code of it for this engine and processor");
-	error_remedy(err, "let the operator run: brig wasm prepare --policy %s%s", p->policy->name,
+	/* Files that others could write to stay untrusted, whatever their mode is afterwards. */
+	error_remedy(err, "let the operator %srun: brig wasm prepare --policy %s%s",
+		     r == -EPERM ? "remove prepared/ beside the engine, and " : "", p->policy->name,
 		     counts(p) ? " --counted" : "");
 	return r;
 }
@@ -130,12 +132,11 @@ static int find_prepared(const struct broker *broker, struct prepared *p, struct
 }
 
 /* helper MODE MEMORY INSTRUCTIONS MODULE, in front of the program's own arguments. */
-static int make_command(struct prepared *p)
+static int make_command(struct prepared *p, bool known)
 {
 	const struct brig_limits *limits = &p->spec.limits;
 	uint64_t all = limits->memory_bytes;
 	uint64_t program_bytes = all > 2 * ENGINE_BYTES ? all - ENGINE_BYTES : all / 2;
-	bool known = p->prepared_module != NULL;
 	struct strlist argv = { 0 };
 	int r = strlist_add(&argv, WASM_HOST_PATH);
 
@@ -164,6 +165,14 @@ static int make_translation(struct prepared *p)
 	r = r < 0 ? r : strlist_add(&p->argv, "translate");
 	r = r < 0 ? r : strlist_add(&p->argv, "0");
 	return r < 0 ? r : strlist_add(&p->argv, WASM_MODULE_PATH);
+}
+
+/* On the base of a pool, which has the engine and the prepared module. */
+int prepare_wasm_request(struct prepared *p, struct brig_error *err)
+{
+	int r = make_command(p, true);
+
+	return r < 0 ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory") : 0;
 }
 
 static void show(struct spec *spec, const char *source, const char *target)
@@ -206,7 +215,8 @@ int prepare_wasm(struct brig_context *context, struct prepared *p, struct brig_e
 	if (r < 0) {
 		return r;
 	}
-	r = p->purpose == PURPOSE_TRANSLATE ? make_translation(p) : make_command(p);
+	r = p->purpose == PURPOSE_TRANSLATE ? make_translation(p)
+					    : make_command(p, p->prepared_module != NULL);
 	if (r < 0) {
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
 	}

@@ -20,12 +20,14 @@
 #include "base/embedded.h"
 #include "base/files/memfile.h"
 #include "base/invariant.h"
+#include "base/limits.h"
 #include "kernel/sys.h"
 #include "lib/warm/template_image.h"
 #include "native/keeper/keeper.h"
 #include "native/messages/wire.h"
 #include "native/native.h"
 #include "native/plan/plan_pack.h"
+#include "wasm/wasm.h"
 
 static const uint32_t template_edges[TEMPLATE_STATES] = {
 	[TEMPLATE_WARMING] = STATE_BIT(TEMPLATE_READY) | STATE_BIT(TEMPLATE_BROKEN),
@@ -44,6 +46,9 @@ static void template_enter(struct template *template, enum template_state state)
 #define SESSION "drivers/session.py"
 #define DRIVER  "drivers/python.py"
 
+#define WASM "drivers/wasm.py"
+
+/* Of WebAssembly: the engine in place of the image, and the interpreter in place of the driver. */
 enum { FD_SOCKET, FD_IMAGE, FD_PLAN, FD_DRIVER };
 
 /* 3 is the socket, 4 the image, 5 the plan, 6 the driver. The arguments are modules to preload. */
@@ -68,6 +73,11 @@ static const char boot[] = "def boot():\n"
 
 bool template_possible(const struct prepared *base)
 {
+	if (prepare_is_wasm(base)) {
+		return base->runtime && base->runtime->template && base->prepared_module &&
+		       wasm_template_image_size > 0 && embedded_find(WASM) &&
+		       base->spec.limits.instructions >= LIMIT_INSTRUCTIONS_NONE;
+	}
 	return base->runtime && base->runtime->template && template_image_size > 0 &&
 	       embedded_find(SESSION) && embedded_find(DRIVER);
 }
@@ -103,10 +113,15 @@ static int open_program(const char *path)
 	return TAKE_FD(fd);
 }
 
+/* A clone executes nothing: it needs no files for that in its cell. */
 static int pack(const struct spec *spec, struct brig_error *err)
 {
 	struct plan plan = { 0 };
-	int r = plan_make(spec, &plan, err);
+	struct spec clone = *spec;
+
+	clone.binds_count = 0;
+	clone.prober = NULL;
+	int r = plan_make(&clone, &plan, err);
 
 	if (r == 0) {
 		r = plan_pack(&plan);
@@ -144,21 +159,42 @@ static const char **template_env(const struct strlist *env)
 	return list;
 }
 
+/* The command of the interpreter up to the modules: their number. */
+static size_t begin_command(const struct prepared *base, const char **argv)
+{
+	size_t argc = 0;
+
+	if (prepare_is_wasm(base)) {
+		argv[argc++] = WASM_HOST_PATH;
+		argv[argc++] = base->runtime->name;
+		argv[argc++] = "-c";
+		argv[argc++] = (const char *)embedded_find(WASM)->data;
+		return argc;
+	}
+	argv[argc++] = base->runtime->program;
+	argv[argc++] = "-c";
+	argv[argc++] = boot;
+	return argc;
+}
+
+static const char *name_of(const struct prepared *base)
+{
+	return strrchr(prepare_is_wasm(base) ? WASM_HOST_PATH : base->runtime->real_program, '/') +
+	       1;
+}
+
 static int start(const struct prepared *base, int fds[KEEPER_FDS], int outside, int program,
 		 int *pidfd)
 {
 	const struct strlist *preload = &base->runtime->preload;
-	_cleanup_free_ const char **argv = calloc(preload->count + 5, sizeof(*argv));
+	_cleanup_free_ const char **argv = calloc(preload->count + 7, sizeof(*argv));
 	_cleanup_free_ const char **envp = template_env(&base->env);
-	size_t argc = 0;
 
 	if (!argv || !envp) {
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
 		return -ENOMEM;
 	}
-	argv[argc++] = base->runtime->program;
-	argv[argc++] = "-c";
-	argv[argc++] = boot;
+	size_t argc = begin_command(base, argv);
 	for (size_t i = 0; i < preload->count; i++) {
 		argv[argc++] = preload->items[i];
 	}
@@ -171,7 +207,7 @@ static int start(const struct prepared *base, int fds[KEEPER_FDS], int outside, 
 		.closure = &base->closure,
 		.outside = outside,
 		.program = program,
-		.name = strrchr(base->runtime->real_program, '/') + 1,
+		.name = name_of(base),
 		.argv = argv,
 		.envp = envp,
 	};
@@ -183,27 +219,63 @@ static int start(const struct prepared *base, int fds[KEEPER_FDS], int outside, 
 	return keeper.ranged ? 0 : keeper_map(pid, base->spec.caller_uid, base->spec.caller_gid);
 }
 
+/* Files that a template needs, by its descriptors, and its program. All owned. */
+struct template_files {
+	int image, driver, program;
+};
+
+static int open_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static struct template_files open_files(const struct prepared *base)
+{
+	if (prepare_is_wasm(base)) {
+		return (struct template_files){
+			.image = open_file(base->engine),
+			.driver = open_file(base->prepared_module),
+			.program = memfile_make("wasm-template", wasm_template_image,
+						wasm_template_image_size),
+		};
+	}
+	return (struct template_files){
+		.image = memfile_make("brig", template_image, template_image_size),
+		.driver = driver_file(),
+		.program = open_program(base->runtime->real_program),
+	};
+}
+
+static void close_files(struct template_files *files)
+{
+	close_fd(&files->image);
+	close_fd(&files->driver);
+	close_fd(&files->program);
+}
+
 static int launch(struct template *template, const struct prepared *base, int socket,
 		  struct brig_error *err)
 {
 	_cleanup_close_ int plan = pack(&base->spec, err);
-	_cleanup_close_ int image = memfile_make("brig", template_image, template_image_size);
-	_cleanup_close_ int text = driver_file();
-	_cleanup_close_ int program = open_program(base->runtime->real_program);
-	int fds[KEEPER_FDS] = {
-		[FD_SOCKET] = socket, [FD_IMAGE] = image, [FD_PLAN] = plan, [FD_DRIVER] = text
-	};
+	_cleanup_(close_files)
+	struct template_files files = open_files(base);
+	int fds[KEEPER_FDS] = { [FD_SOCKET] = socket,
+				[FD_IMAGE] = files.image,
+				[FD_PLAN] = plan,
+				[FD_DRIVER] = files.driver };
 	struct wire_record release = { .kind = WIRE_RELEASE };
 
-	if (program < 0) {
-		return program;
+	if (files.program < 0) {
+		return files.program;
 	}
 	for (int i = 0; i < KEEPER_FDS; i++) {
 		if (fds[i] < 0) {
 			return fds[i];
 		}
 	}
-	int r = start(base, fds, template->socket, program, &template->keeper);
+	int r = start(base, fds, template->socket, files.program, &template->keeper);
 	return r < 0 ? r : wire_send(template->socket, &release, NULL, 0);
 }
 

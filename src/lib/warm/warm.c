@@ -139,7 +139,9 @@ static void fail(struct warm_pool *pool)
 		pool->failures = 0;
 		warm_pool_distrust(pool);
 		/* Next time without a template or driver: they may be the cause. */
-		pool->base.spec.kind = CELL_HELD;
+		if (!prepare_is_wasm(&pool->base)) {
+			pool->base.spec.kind = CELL_HELD;
+		}
 	}
 }
 

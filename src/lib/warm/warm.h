@@ -32,8 +32,11 @@ struct warm_stamp {
 	uint64_t device, inode, size, changed_ns;
 };
 
-/* Policy, what it extends, runtime, the operator's ceiling, the virtualenv. */
-#define WARM_STAMPS 5
+/*
+ * Policy, what it extends, runtime, the operator's ceiling, the virtualenv; of provider wasm the
+ * engine, and the native code of the interpreter.
+ */
+#define WARM_STAMPS 7
 
 struct warm_pool {
 	struct warm *warm; /* borrowed */

@@ -42,13 +42,28 @@ static struct warm_stamp stamp_of(const char *dir, const char *kind, const char 
 	};
 }
 
+/* A provider may have languages of its own. */
+static struct warm_stamp stamp_of_runtime(const struct warm_pool *pool)
+{
+	const char *folder = pool->base.spec.provider->runtimes;
+	char kind[64];
+
+	snprintf(kind, sizeof(kind), "runtimes%s%s", folder ? "/" : "", folder ? folder : "");
+	return stamp_of(pool->warm->context->config_dir, kind, pool->base.runtime->name);
+}
+
+static struct warm_stamp stamp_of_file(const char *path)
+{
+	return path ? stamp_of("", "", path) : (struct warm_stamp){ 0 };
+}
+
 static void stamp(const struct warm_pool *pool, struct warm_stamp stamps[WARM_STAMPS])
 {
 	const char *dir = pool->warm->context->config_dir;
 	const char *parent = pool->base.policy->extends;
 
 	stamps[0] = stamp_of(dir, "policies", pool->policy ? pool->policy : "default");
-	stamps[1] = stamp_of(dir, "runtimes", pool->base.runtime->name);
+	stamps[1] = stamp_of_runtime(pool);
 	stamps[2] = stamp_of(dir, ".", "ceiling");
 	stamps[4] = (struct warm_stamp){ 0 };
 	if (pool->base.venv) {
@@ -56,6 +71,8 @@ static void stamp(const struct warm_pool *pool, struct warm_stamp stamps[WARM_ST
 		snprintf(path, sizeof(path), "%s/" PYVENV_CFG, pool->base.venv->path);
 		stamps[4] = stamp_of("", "", path);
 	}
+	stamps[5] = stamp_of_file(pool->base.engine);
+	stamps[6] = stamp_of_file(pool->base.prepared_module);
 	stamps[3] = parent[0] ? stamp_of(dir, "policies", parent) : (struct warm_stamp){ 0 };
 }
 
@@ -139,7 +156,8 @@ static bool fits(const struct warm_pool *pool, const struct brig_request *reques
 	if (request->venv && pool->listed != request->mounts_listed) {
 		return false;
 	}
-	return wanted.disk_bytes == built->disk_bytes && wanted.disk_inodes == built->disk_inodes &&
+	return wanted.instructions == built->instructions &&
+	       wanted.disk_bytes == built->disk_bytes && wanted.disk_inodes == built->disk_inodes &&
 	       wanted.cpu_millicores == built->cpu_millicores &&
 	       (pool->base.spec.kind != CELL_STARTED || fits_started(pool, request, &wanted));
 }
@@ -157,6 +175,10 @@ static int check_kind(const struct brig_request *request, struct brig_error *err
 	if (request->network && request->network[0]) {
 		return refuse(err, "it has a network");
 	}
+	/* The code that counts them is another, and so would be their number. */
+	if (request->limits.instructions) {
+		return refuse(err, "its instructions are counted");
+	}
 	return request->mounts_count ? refuse(err, "it has mounts") : 0;
 }
 
@@ -171,6 +193,10 @@ static int check_base(const struct prepared *base, struct brig_error *err)
 	}
 	if (!base->runtime || base->runtime->compile.count) {
 		return refuse(err, "the language is compiled first");
+	}
+	/* A waiting helper would still have to start the engine: there is nothing but templates. */
+	if (prepare_is_wasm(base) && !template_possible(base)) {
+		return refuse(err, "the language has no template");
 	}
 	return 0;
 }
@@ -218,7 +244,8 @@ static int prepare_base(struct warm_pool *pool, const struct brig_request *reque
 	return r;
 }
 
-static void set_template(struct warm_pool *pool)
+/* 0, or -ENOTSUP: without a template there would be no cells. */
+static int set_template(struct warm_pool *pool, struct brig_error *err)
 {
 	struct spec *spec = &pool->base.spec;
 	bool possible = !pool->warm->options.no_templates && template_possible(&pool->base) &&
@@ -233,6 +260,9 @@ static void set_template(struct warm_pool *pool)
 				   LAYER_BIT(LAYER_CGROUP_CPU);
 		spec->join_by_write = (spec->layers & groups) != 0;
 	}
+	return possible || !prepare_is_wasm(&pool->base)
+		       ? 0
+		       : refuse(err, "this host can have no templates");
 }
 
 static bool matches_any(const struct strlist *patterns, const char *pair, size_t length)
@@ -254,8 +284,11 @@ static int check_env(const struct warm_pool *pool, const struct brig_request *re
 {
 	const struct prepared *base = &pool->base;
 
+	/* Such an interpreter is a started one, too: it reads its environment once. */
+	bool started = base->spec.kind == CELL_STARTED || prepare_is_wasm(base);
+
 	for (const char *const *pair = request->env; pair && *pair; pair++) {
-		if (base->spec.kind == CELL_STARTED &&
+		if (started &&
 		    matches_any(&base->runtime->driver_env, *pair, strcspn(*pair, "=")) &&
 		    !strlist_has(&base->env, *pair)) {
 			return refuse(err, "it sets a variable that the interpreter starts with");
@@ -281,12 +314,11 @@ static struct warm_pool *pool_new(struct warm *warm, const struct brig_request *
 	pool->tenant = request->tenant ? strdup(request->tenant) : NULL;
 	pool->listed = request->mounts_listed;
 	pool->venv = request->venv ? strdup(request->venv) : NULL;
-	if (prepare_base(pool, request, err) < 0) {
+	if (prepare_base(pool, request, err) < 0 || set_template(pool, err) < 0) {
 		warm_pool_free(pool);
 		return NULL;
 	}
 	stamp(pool, pool->stamps);
-	set_template(pool);
 	return pool;
 }
 

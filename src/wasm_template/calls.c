@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * WASI's functions for files and streams, which an interpreter calls when it initialises itself. The
+ * engine carries them out in threads of its own, and a process with threads cannot be cloned. So in
+ * the template they are answered here: there are no files, and three streams. In a clone that has
+ * its order each call goes on to the engine.
+ *
+ * The engine looks for the memory in the exports of the module that calls. A call from here has none;
+ * so it goes through a second module, which has the interpreter's memory and a function for each.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wasm_template/wasm_template.h"
+
+#define WASI_OK       0
+#define WASI_BADF     8
+#define WASI_INVAL    28
+#define WASI_NOENT    44
+#define WASI_SPIPE    70
+#define FILESTAT_SIZE 64
+#define FDSTAT_SIZE   24
+#define FDSTAT_RIGHTS 8
+#define RIGHT_READ    0x02
+#define RIGHT_WRITE   0x40
+/* The lowest of them; none is used. */
+#define RIGHTS_DIRECTORY 0xff
+#define KIND_DIRECTORY   3
+#define LAST_DIRECTORY   6
+#define TEXT_BYTES       8192
+
+static int no_file(struct abi_caller *caller, const union abi_value *values)
+{
+	(void)caller;
+	(void)values;
+	return WASI_NOENT;
+}
+
+static int no_descriptor(struct abi_caller *caller, const union abi_value *values)
+{
+	(void)caller;
+	(void)values;
+	return WASI_BADF;
+}
+
+static int no_position(struct abi_caller *caller, const union abi_value *values)
+{
+	(void)caller;
+	(void)values;
+	return WASI_SPIPE;
+}
+
+/* Of a stream: of no known kind, as the engine says it of a pipe. */
+static int stream_facts(struct abi_caller *caller, const union abi_value *values)
+{
+	uint8_t *to = values[0].i32 >= 0 && values[0].i32 <= 2
+			      ? guest_memory(caller, (uint32_t)values[1].i32, FILESTAT_SIZE)
+			      : NULL;
+
+	if (!to) {
+		return WASI_BADF;
+	}
+	memset(to, 0, FILESTAT_SIZE);
+	return WASI_OK;
+}
+
+/* Its state: a stream's kind is unknown here too; all others are directories. */
+static int state(struct abi_caller *caller, const union abi_value *values)
+{
+	int fd = values[0].i32;
+	uint8_t *to = fd >= 0 && fd <= LAST_DIRECTORY
+			      ? guest_memory(caller, (uint32_t)values[1].i32, FDSTAT_SIZE)
+			      : NULL;
+
+	if (!to) {
+		return WASI_BADF;
+	}
+	memset(to, 0, FDSTAT_SIZE);
+	to[0] = fd <= 2 ? 0 : KIND_DIRECTORY;
+	to[FDSTAT_RIGHTS] = fd == 0 ? RIGHT_READ : fd <= 2 ? RIGHT_WRITE : RIGHTS_DIRECTORY;
+	return WASI_OK;
+}
+
+/* As of a name that is no link. */
+static int no_link(struct abi_caller *caller, const union abi_value *values)
+{
+	(void)caller;
+	(void)values;
+	return WASI_INVAL;
+}
+
+/* Parameters: i, of 32 bits; l, of 64. The result is an error number. */
+static struct call {
+	const char *name, *parameters;
+	int (*answer)(struct abi_caller *caller, const union abi_value *values);
+	struct abi_func function; /* of the second module */
+} calls[] = {
+	{ "fd_close", "i", no_descriptor, { 0 } },
+	{ "fd_fdstat_get", "ii", state, { 0 } },
+	{ "fd_filestat_get", "ii", stream_facts, { 0 } },
+	{ "fd_read", "iiii", no_descriptor, { 0 } },
+	{ "fd_readdir", "iiili", no_descriptor, { 0 } },
+	{ "fd_seek", "ilii", no_position, { 0 } },
+	{ "fd_tell", "ii", no_position, { 0 } },
+	{ "fd_write", "iiii", no_descriptor, { 0 } },
+	{ "path_filestat_get", "iiiii", no_file, { 0 } },
+	{ "path_open", "iiiiillii", no_file, { 0 } },
+	{ "path_readlink", "iiiiii", no_link, { 0 } },
+};
+#define CALLS (sizeof(calls) / sizeof(calls[0]))
+
+/* The program is in the engine's hands below; it cannot call these before it has its order. */
+static struct abi_trap *take(void *user, struct abi_caller *caller, union abi_value *values,
+			     size_t count)
+{
+	const struct call *call = user;
+	struct abi_trap *trap = NULL;
+
+	if (!order_given()) {
+		values[0].i32 = call->answer(caller, values);
+		return NULL;
+	}
+	struct abi_error *error = wasmtime.wasmtime_func_call_unchecked(
+		wasmtime.wasmtime_caller_context(caller), &call->function, values, count, &trap);
+	if (error) {
+		report_failure(WASM_END_ENGINE, "a function of WASI failed", error);
+	}
+	return trap;
+}
+
+struct abi_functype *function_type(const char *parameters)
+{
+	struct abi_valtype *list[16], *one[] = { wasmtime.wasm_valtype_new(ABI_TYPE_I32) };
+	struct abi_valtypes in, out;
+	size_t count = strlen(parameters);
+
+	for (size_t i = 0; i < count; i++) {
+		list[i] = wasmtime.wasm_valtype_new(parameters[i] == 'l' ? ABI_TYPE_I64
+									 : ABI_TYPE_I32);
+	}
+	wasmtime.wasm_valtype_vec_new(&in, count, list);
+	wasmtime.wasm_valtype_vec_new(&out, 1, one);
+	return wasmtime.wasm_functype_new(&in, &out);
+}
+
+void calls_define(const struct host_command *command)
+{
+	wasmtime.wasmtime_linker_allow_shadowing(command->linker, true);
+	for (size_t i = 0; i < CALLS; i++) {
+		replace(command, calls[i].name, calls[i].parameters, take, &calls[i]);
+	}
+}
+
+/* --- the second module -------------------------------------------------------------------------- */
+
+struct text {
+	char data[TEXT_BYTES];
+	size_t size;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
+{
+	va_list args;
+	size_t room = sizeof(text->data) - text->size;
+
+	va_start(args, format);
+	int n = vsnprintf(text->data + text->size, room, format, args);
+	va_end(args);
+	if (n < 0 || (size_t)n >= room) {
+		abort(); /* the table above is as it was built */
+	}
+	text->size += (size_t)n;
+}
+
+static void add_type(struct text *text, const char *parameters)
+{
+	add(text, " (param");
+	for (; *parameters; parameters++) {
+		add(text, *parameters == 'l' ? " i64" : " i32");
+	}
+	add(text, ") (result i32)");
+}
+
+static void write_module(struct text *text)
+{
+	add(text, "(module (import \"brig\" \"memory\" (memory 0)) (export \"memory\" (memory 0))");
+	for (size_t i = 0; i < CALLS; i++) {
+		add(text, "(import \"" WASI_MODULE "\" \"%s\" (func $%zu", calls[i].name, i);
+		add_type(text, calls[i].parameters);
+		add(text, "))");
+	}
+	for (size_t i = 0; i < CALLS; i++) {
+		add(text, "(func (export \"%s\")", calls[i].name);
+		add_type(text, calls[i].parameters);
+		for (size_t k = 0; calls[i].parameters[k]; k++) {
+			add(text, " local.get %zu", k);
+		}
+		add(text, " call $%zu)", i);
+	}
+	add(text, ")");
+}
+
+static void check(const struct abi_error *error, const struct abi_trap *trap)
+{
+	if (error || trap) {
+		report_failure(WASM_END_ENGINE, "the second module is not usable", error);
+	}
+}
+
+static struct abi_instance make_instance(const struct host_command *command,
+					 const struct abi_extern *memory)
+{
+	struct abi_linker *linker = wasmtime.wasmtime_linker_new(command->engine);
+	struct abi_bytes binary = { 0 };
+	struct abi_module *module = NULL;
+	struct abi_instance instance = { 0 };
+	struct abi_trap *trap = NULL;
+	static struct text text;
+
+	write_module(&text);
+	check(wasmtime.wasmtime_linker_define_wasi(linker), NULL);
+	check(wasmtime.wasmtime_linker_define(linker, command->context, "brig", 4, "memory", 6,
+					      memory),
+	      NULL);
+	check(wasmtime.wasmtime_wat2wasm(text.data, text.size, &binary), NULL);
+	check(wasmtime.wasmtime_module_new(command->engine, (const uint8_t *)binary.data,
+					   binary.size, &module),
+	      NULL);
+	check(wasmtime.wasmtime_linker_instantiate(linker, command->context, module, &instance,
+						   &trap),
+	      trap);
+	return instance;
+}
+
+void calls_connect(const struct host_command *command, const struct abi_instance *program)
+{
+	struct abi_extern item = { 0 };
+
+	if (!wasmtime.wasmtime_instance_export_get(command->context, program, "memory", 6, &item)) {
+		report_failure(WASM_END_INVALID, "the interpreter exports no memory", NULL);
+	}
+	const struct abi_instance instance = make_instance(command, &item);
+	for (size_t i = 0; i < CALLS; i++) {
+		if (!wasmtime.wasmtime_instance_export_get(command->context, &instance,
+							   calls[i].name, strlen(calls[i].name),
+							   &item)) {
+			report_failure(WASM_END_ENGINE, "the second module is not usable", NULL);
+		}
+		calls[i].function = item.of.func;
+	}
+}
