@@ -130,7 +130,7 @@ static struct abi_trap *take(void *user, struct abi_caller *caller, union abi_va
 	return trap;
 }
 
-struct abi_functype *function_type(const char *parameters)
+void function_type(const char *parameters, struct abi_functype **ret)
 {
 	struct abi_valtype *list[16], *one[] = { wasmtime.wasm_valtype_new(ABI_TYPE_I32) };
 	struct abi_valtypes in, out;
@@ -142,7 +142,7 @@ struct abi_functype *function_type(const char *parameters)
 	}
 	wasmtime.wasm_valtype_vec_new(&in, count, list);
 	wasmtime.wasm_valtype_vec_new(&out, 1, one);
-	return wasmtime.wasm_functype_new(&in, &out);
+	*ret = wasmtime.wasm_functype_new(&in, &out);
 }
 
 void calls_define(const struct host_command *command)

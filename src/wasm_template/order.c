@@ -195,9 +195,12 @@ bool order_given(void)
 void replace(const struct host_command *command, const char *name, const char *parameters,
 	     abi_callback function, void *user)
 {
+	struct abi_functype *type = NULL;
+
+	function_type(parameters, &type);
 	struct abi_error *error = wasmtime.wasmtime_linker_define_func_unchecked(
-		command->linker, WASI_MODULE, strlen(WASI_MODULE), name, strlen(name),
-		function_type(parameters), function, user, NULL);
+		command->linker, WASI_MODULE, strlen(WASI_MODULE), name, strlen(name), type,
+		function, user, NULL);
 
 	if (error) {
 		report_failure(WASM_END_ENGINE, "a function cannot be replaced", error);
