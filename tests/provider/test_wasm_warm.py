@@ -105,7 +105,7 @@ def test_a_trap_is_reported(wasm):
 
 
 def test_cold_instead(wasm):
-    """What a clone cannot have any more: it is started cold, with the right result."""
+    """A clone cannot have these any more: the run starts cold, with the right result."""
     result = wasm.python("import sys; print(sys.flags.optimize)", *WARM, *LONG, "--env", "LC_ALL=C")
     assert result["start"] == "cold" and result["status"] == "ok", result
 
