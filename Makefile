@@ -57,7 +57,7 @@ DATA    := $(sort $(wildcard data/policies/*.json data/launchers/*.json data/run
 	data/syscalls/*.rules data/drivers/*.* data/tools/*.json data/guard/*))
 # One file in a cell, several here: see data/drivers/python/theory.py.
 PYTHON_DRIVER := $(patsubst %,data/drivers/python/%.py,theory graft parts load value conclude ending \
-	program script fresh environment rehearse cold template main)
+	program script fresh environment rehearse cold template waiting main)
 GEN_H   := $(BUILD)/gen/syscall_names.h
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o $(BUILD)/obj/gen/template.o \

@@ -24,6 +24,8 @@
 
 enum agent_state {
 	AGENT_WAITING, /* for its assignment */
+	AGENT_HOLDING, /* for an interpreter that starts... */
+	AGENT_HOLDS,   /* ...and that waits for an assignment */
 	AGENT_RUNNING,
 	AGENT_DRAINING,  /* the program has ended; its last output is passed on */
 	AGENT_RETURNING, /* its files are returned */
@@ -71,9 +73,11 @@ struct agent {
 	int landlock; /* the version of the kernel's interface; 0: it is not used */
 	struct landlock_place places[AGENT_PLACES_MAX];
 	size_t places_count;
-	bool listens; /* the filter has a listener, which is passed to brig */
-	int file;     /* being received; -1: none */
-	bool has_ids; /* of the program's own: */
+	bool listens;      /* the filter has a listener, which is passed to brig */
+	int file;          /* being received; -1: none */
+	char *script;      /* owned: the file of an interpreter that waits; NULL: none */
+	uint64_t spent_ns; /* its processor time before the program */
+	bool has_ids;      /* of the program's own: */
 	uid_t user;
 	gid_t group;
 	bool returns; /* the files, at the end: */
@@ -117,6 +121,13 @@ int assignment_take(struct agent *agent, const struct frame_head *head, const un
 		    enum frame_step *step);
 /* Starts the program: program.c. Likewise. */
 int program_start(struct agent *agent, enum frame_step *step);
+/* Starts an interpreter that waits: waiting.c. 0, or -errno with the step that failed. */
+int waiting_start(struct agent *agent, const unsigned char *name, size_t size,
+		  enum frame_step *step);
+/* It has said that it waits, or its end is closed. */
+void waiting_hear(struct agent *agent);
+/* It becomes the program. Likewise. */
+int waiting_go(struct agent *agent, enum frame_step *step);
 /* In the program's process: limits, Landlock, the filter with its listener: seal.c. Likewise. */
 int program_seal(const struct agent *agent, int *listener, enum frame_step *step);
 /* The program's streams: relay.c. */

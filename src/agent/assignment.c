@@ -227,30 +227,31 @@ static int take_file_data(struct agent *agent, const unsigned char *data, size_t
 static const struct {
 	int (*take)(struct agent *agent, const unsigned char *data, size_t size);
 	enum frame_step step;
+	bool late; /* also for an interpreter that waits: the rest is in force already */
 } kinds[FRAME_KINDS] = {
-	[FRAME_CLOCK] = { own_clock, FRAME_STEP_CLOCK },
+	[FRAME_CLOCK] = { own_clock, FRAME_STEP_CLOCK, true },
 	[FRAME_ENTROPY] = { own_entropy, FRAME_STEP_ENTROPY },
 	[FRAME_WORK] = { own_work, FRAME_STEP_WORK },
 	[FRAME_IDS] = { take_ids, FRAME_STEP_IDS },
 	[FRAME_DIRECTORY] = { take_directory, FRAME_STEP_ASSIGNMENT },
-	[FRAME_ARGUMENT] = { take_argument, FRAME_STEP_ASSIGNMENT },
-	[FRAME_VARIABLE] = { take_variable, FRAME_STEP_ASSIGNMENT },
-	[FRAME_LIMIT] = { take_limit, FRAME_STEP_ASSIGNMENT },
+	[FRAME_ARGUMENT] = { take_argument, FRAME_STEP_ASSIGNMENT, true },
+	[FRAME_VARIABLE] = { take_variable, FRAME_STEP_ASSIGNMENT, true },
+	[FRAME_LIMIT] = { take_limit, FRAME_STEP_ASSIGNMENT, true },
 	[FRAME_FILTER] = { take_filter, FRAME_STEP_ASSIGNMENT },
 	[FRAME_LANDLOCK] = { take_landlock, FRAME_STEP_ASSIGNMENT },
 	[FRAME_PLACE] = { take_place, FRAME_STEP_ASSIGNMENT },
 	[FRAME_LISTEN] = { take_listen, FRAME_STEP_ASSIGNMENT },
-	[FRAME_FILE] = { take_file, FRAME_STEP_FILE },
-	[FRAME_FILE_DATA] = { take_file_data, FRAME_STEP_FILE },
+	[FRAME_FILE] = { take_file, FRAME_STEP_FILE, true },
+	[FRAME_FILE_DATA] = { take_file_data, FRAME_STEP_FILE, true },
 	[FRAME_VALUE_FILE] = { take_value_file, FRAME_STEP_ASSIGNMENT },
 	[FRAME_CHANNEL] = { take_channel, FRAME_STEP_ASSIGNMENT },
-	[FRAME_RETURN] = { take_return, FRAME_STEP_ASSIGNMENT },
+	[FRAME_RETURN] = { take_return, FRAME_STEP_ASSIGNMENT, true },
 };
 
 int assignment_take(struct agent *agent, const struct frame_head *head, const unsigned char *data,
 		    enum frame_step *step)
 {
-	if (!kinds[head->kind].take) {
+	if (!kinds[head->kind].take || (agent->state == AGENT_HOLDS && !kinds[head->kind].late)) {
 		return -EPROTO;
 	}
 	*step = kinds[head->kind].step;

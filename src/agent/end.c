@@ -35,10 +35,11 @@ static void program_ended(struct agent *agent, const siginfo_t *info)
 	struct rusage used = { 0 };
 
 	getrusage(RUSAGE_CHILDREN, &used);
+	uint64_t cpu_ns = time_ns(&used.ru_utime) + time_ns(&used.ru_stime);
 	agent->end = (struct frame_exit){
 		.code = (uint32_t)info->si_code,
 		.status = (uint32_t)info->si_status,
-		.cpu_ns = time_ns(&used.ru_utime) + time_ns(&used.ru_stime),
+		.cpu_ns = cpu_ns > agent->spent_ns ? cpu_ns - agent->spent_ns : 0,
 		.memory_peak_bytes = (uint64_t)used.ru_maxrss * 1024u,
 	};
 	agent->state = AGENT_DRAINING;
@@ -63,6 +64,8 @@ void agent_reap(struct agent *agent)
 		}
 		if (info.si_pid == agent->program && agent->state == AGENT_RUNNING) {
 			program_ended(agent, &info);
+		} else if (info.si_pid == agent->program && agent->state < AGENT_RUNNING) {
+			agent_fail(agent, FRAME_STEP_WAIT, ECHILD); /* there is no request yet */
 		}
 	}
 }

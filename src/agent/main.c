@@ -92,7 +92,8 @@ static void start(struct agent *agent)
 	enum frame_step step = FRAME_STEP_SPAWN;
 
 	disk_begin(agent);
-	int r = program_start(agent, &step);
+	int r = agent->state == AGENT_HOLDS ? waiting_go(agent, &step)
+					    : program_start(agent, &step);
 	if (r < 0) {
 		agent_fail(agent, step, -r);
 		return;
@@ -110,8 +111,13 @@ static void take(struct agent *agent, const struct frame_head *head, const unsig
 
 	switch (head->kind) {
 	case FRAME_START:
-		if (agent->state == AGENT_WAITING) {
+		if (agent->state == AGENT_WAITING || agent->state == AGENT_HOLDS) {
 			start(agent);
+		}
+		break;
+	case FRAME_WAIT:
+		if (agent->state == AGENT_WAITING) {
+			r = waiting_start(agent, data, head->size, &step);
 		}
 		break;
 	case FRAME_INPUT:
@@ -133,7 +139,7 @@ static void take(struct agent *agent, const struct frame_head *head, const unsig
 		send_signal(agent, frame_get_u32(data));
 		break;
 	default:
-		if (agent->state == AGENT_WAITING) {
+		if (agent->state == AGENT_WAITING || agent->state == AGENT_HOLDS) {
 			r = assignment_take(agent, head, data, &step);
 		}
 		break;
@@ -272,6 +278,7 @@ static struct pollfd feed_event(const struct agent *agent, const struct agent_fe
 static void turn(struct agent *agent)
 {
 	bool idle = agent->out_size == 0, runs = agent->state == AGENT_RUNNING;
+	bool hears = runs || agent->state == AGENT_HOLDING;
 	struct pollfd ready[] = {
 		{ .fd = agent->in, .events = POLLIN },
 		{ .fd = idle ? -1 : agent->out, .events = POLLOUT },
@@ -280,7 +287,7 @@ static void turn(struct agent *agent)
 		feed_event(agent, &agent->to_driver),
 		{ .fd = idle && runs ? agent->output[AGENT_STDOUT] : -1, .events = POLLIN },
 		{ .fd = idle && runs ? agent->output[AGENT_STDERR] : -1, .events = POLLIN },
-		{ .fd = idle && runs ? agent->output[AGENT_FROM_DRIVER] : -1, .events = POLLIN },
+		{ .fd = idle && hears ? agent->output[AGENT_FROM_DRIVER] : -1, .events = POLLIN },
 	};
 
 	int count = poll(ready, sizeof(ready) / sizeof(ready[0]), patience_ms(agent));
@@ -300,6 +307,9 @@ static void turn(struct agent *agent)
 	if (agent->out_size == 0) {
 		/* Before any output: the answer to a mark divides it. */
 		relay_report(agent);
+		if (agent->state == AGENT_HOLDING && ready[7].revents) {
+			waiting_hear(agent);
+		}
 		if (agent->state == AGENT_RUNNING &&
 		    (ready[5].revents || ready[6].revents || ready[7].revents)) {
 			relay_read(agent);

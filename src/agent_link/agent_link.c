@@ -178,6 +178,7 @@ static int send_some(struct agent_link *link, struct run *run)
 int link_begin(struct agent_link *link, const struct run *run)
 {
 	link->phase = ASSIGN_FIRST;
+	link->parts = link->holds ? ASSIGN_RUN : ASSIGN_AHEAD | ASSIGN_RUN;
 	link->value = run->value >= 0 && !run->options.session ? run->options.value : VALUE_NONE;
 	link->reports.wants_value = link->value != VALUE_NONE;
 	/* Until there is a program, the agent's bytes are its own. */
@@ -192,6 +193,26 @@ int agent_link_begin(struct agent_link *link, struct run *run)
 
 	r = r < 0 ? r : send_some(link, run);
 	return r < 0 ? r : update(link, run);
+}
+
+int agent_link_hold(struct agent_link *link, struct run *run)
+{
+	link->phase = ASSIGN_FIRST;
+	link->parts = ASSIGN_AHEAD | ASSIGN_HOLD;
+	link->holds = true;
+	link->reports.wants_waiting = 1;
+	int r = send_some(link, run);
+	return r < 0 ? r : update(link, run);
+}
+
+bool agent_link_is_waiting(const struct agent_link *link)
+{
+	return link->holds && !link->reports.wants_waiting && link->phase == ASSIGN_NOTHING;
+}
+
+bool agent_link_has_begun(const struct agent_link *link)
+{
+	return link->phase != ASSIGN_NOTHING && (link->parts & ASSIGN_RUN);
 }
 
 int agent_link_signal(struct agent_link *link, struct run *run, int signal)

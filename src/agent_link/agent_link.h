@@ -60,6 +60,10 @@ enum assign_phase {
 	ASSIGN_PLACES,
 	ASSIGN_FILTER,
 	ASSIGN_LISTEN,
+	ASSIGN_SCRIPT, /* these four only for an interpreter that waits */
+	ASSIGN_WAITING_ARGUMENTS,
+	ASSIGN_WAITING_VARIABLES,
+	ASSIGN_WAIT,
 	ASSIGN_FILES,
 	ASSIGN_VALUE,
 	ASSIGN_CHANNEL,
@@ -68,12 +72,19 @@ enum assign_phase {
 	ASSIGN_INPUT, /* the program runs, or will soon */
 };
 
+/* The part that is sent now; the first two together: a cell in which no interpreter waits. */
+enum assign_part {
+	ASSIGN_AHEAD = 1, /* that does not depend on the request */
+	ASSIGN_RUN = 2,   /* the request */
+	ASSIGN_HOLD = 4,  /* for an interpreter that waits between the two */
+};
+
 struct agent_link {
 	int fd; /* owned: a non-blocking stream socket; -1: closed */
 	unsigned first_event;
 	/*
-	 * The agent is ready: the provider's last work before the program. 1: the assignment is
-	 * sent; 0: not before agent_link_begin(); -errno.
+	 * The agent is ready, or its interpreter waits: the provider's last work before the
+	 * program. 1: the assignment is sent; 0: not before agent_link_begin(); -errno.
 	 */
 	int (*on_ready)(struct run *run);
 	struct agent_options options;
@@ -94,6 +105,8 @@ struct agent_link {
 	unsigned char *out; /* owned: one frame */
 	size_t out_at, out_size;
 	enum assign_phase phase;
+	unsigned parts;  /* of enum assign_part */
+	bool holds;      /* an interpreter waits, or was told to */
 	bool assigned;   /* the agent may start the program */
 	size_t index;    /* within the phase */
 	uint64_t offset; /* within the item */
@@ -137,6 +150,12 @@ void agent_link_close(struct agent_link *link);
 int agent_link_listen(struct agent_link *link, struct run *run);
 /* One of its descriptors is ready. 0, or -errno: the run must not go on. */
 int agent_link_handle(struct agent_link *link, struct run *run, unsigned event);
+/* Has an agent that is ready start the interpreter that the spec says, before its request. */
+int agent_link_hold(struct agent_link *link, struct run *run);
+/* It waits, and has no request. */
+bool agent_link_is_waiting(const struct agent_link *link);
+/* Is the assignment being sent, or was it? */
+bool agent_link_has_begun(const struct agent_link *link);
 /* Sends the assignment to an agent that is ready. */
 int agent_link_begin(struct agent_link *link, struct run *run);
 /* Sends a signal to the program, now or as soon as it has begun. */

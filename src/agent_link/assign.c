@@ -150,7 +150,10 @@ static int put_variable(struct agent_link *link, const struct spec *spec)
 static int put_limit(struct agent_link *link, const struct spec *spec)
 {
 	struct rlimit_value values[RLIMITS_MAX];
-	size_t count = rlimits_of(spec, RLIMITS_ALL, values);
+	const enum rlimits_which which = !link->holds                 ? RLIMITS_ALL
+					 : link->parts & ASSIGN_AHEAD ? RLIMITS_FIXED
+								      : RLIMITS_OF_REQUEST;
+	size_t count = rlimits_of(spec, which, values);
 
 	if (link->index == count) {
 		return next_phase(link);
@@ -273,6 +276,46 @@ static int put_file(struct agent_link *link, const struct spec *spec)
 	return 0;
 }
 
+/* --- an interpreter that waits ---------------------------------------------------------------- */
+
+static int put_script(struct agent_link *link, const struct spec *spec)
+{
+	const struct spec_waiting *waiting = spec->waiting;
+	size_t left = waiting->size - link->offset;
+
+	if (!link->begun) {
+		size_t length = strlen(waiting->name);
+		link->begun = true;
+		frame_put_u32(data_of(link), 0600);
+		memcpy(data_of(link) + 4, waiting->name, length);
+		return put(link, FRAME_FILE, length + 4);
+	}
+	if (left == 0) {
+		return next_phase(link);
+	}
+	size_t part = left < PIECE_BYTES ? left : PIECE_BYTES;
+	const char *from = waiting->text + link->offset;
+	link->offset += part;
+	return put_bytes(link, FRAME_FILE_DATA, from, part);
+}
+
+static int put_waiting_argument(struct agent_link *link, const struct spec *spec)
+{
+	return put_text(link, FRAME_ARGUMENT, spec->waiting->argv);
+}
+
+/* Nothing more before there is a request. */
+static int put_wait(struct agent_link *link, const struct spec *spec)
+{
+	const char *name = spec->waiting->name;
+
+	next_phase(link);
+	link->phase = ASSIGN_NOTHING;
+	return put_bytes(link, FRAME_WAIT, name, strlen(name));
+}
+
+/* --- the files -------------------------------------------------------------------------------- */
+
 /* /sandbox/out is an inode that the limit does not count. */
 static int put_return(struct agent_link *link, const struct spec *spec)
 {
@@ -291,7 +334,7 @@ static int put_value(struct agent_link *link, const struct spec *spec)
 {
 	(void)spec;
 	next_phase(link);
-	if (link->value == VALUE_NONE) {
+	if (link->value == VALUE_NONE || link->holds) {
 		return 0;
 	}
 	frame_put_u32(data_of(link), RUN_FILE_BYTES);
@@ -363,29 +406,51 @@ static int put_input(struct agent_link *link, const struct spec *spec)
 	return r == 0 ? put_stream(link, &input) : r;
 }
 
+#define BOTH (ASSIGN_AHEAD | ASSIGN_RUN)
+
 static const struct {
 	int (*put)(struct agent_link *link, const struct spec *spec);
+	unsigned parts;
 	enum frame_step step; /* that has failed, if it cannot be sent */
 } phases[] = {
-	[ASSIGN_CLOCK] = { put_clock, FRAME_STEP_CLOCK },
-	[ASSIGN_ENTROPY] = { put_entropy, FRAME_STEP_ENTROPY },
-	[ASSIGN_WORK] = { put_work, FRAME_STEP_WORK },
-	[ASSIGN_IDS] = { put_ids, FRAME_STEP_IDS },
-	[ASSIGN_DIRECTORY] = { put_directory, FRAME_STEP_ASSIGNMENT },
-	[ASSIGN_ARGUMENTS] = { put_argument, FRAME_STEP_ASSIGNMENT },
-	[ASSIGN_VARIABLES] = { put_variable, FRAME_STEP_ASSIGNMENT },
-	[ASSIGN_LIMITS] = { put_limit, FRAME_STEP_ASSIGNMENT },
-	[ASSIGN_LANDLOCK] = { put_landlock, FRAME_STEP_ASSIGNMENT },
-	[ASSIGN_PLACES] = { put_place, FRAME_STEP_ASSIGNMENT },
-	[ASSIGN_FILTER] = { put_filter, FRAME_STEP_ASSIGNMENT },
-	[ASSIGN_LISTEN] = { put_listen, FRAME_STEP_ASSIGNMENT },
-	[ASSIGN_FILES] = { put_file, FRAME_STEP_FILE },
-	[ASSIGN_VALUE] = { put_value, FRAME_STEP_ASSIGNMENT },
-	[ASSIGN_CHANNEL] = { put_channel, FRAME_STEP_ASSIGNMENT },
-	[ASSIGN_RETURN] = { put_return, FRAME_STEP_ASSIGNMENT },
-	[ASSIGN_START] = { put_start, FRAME_STEP_ASSIGNMENT },
-	[ASSIGN_INPUT] = { put_input, FRAME_STEP_STDIO },
+	[ASSIGN_CLOCK] = { put_clock, BOTH, FRAME_STEP_CLOCK },
+	[ASSIGN_ENTROPY] = { put_entropy, ASSIGN_AHEAD, FRAME_STEP_ENTROPY },
+	[ASSIGN_WORK] = { put_work, ASSIGN_AHEAD, FRAME_STEP_WORK },
+	[ASSIGN_IDS] = { put_ids, ASSIGN_AHEAD, FRAME_STEP_IDS },
+	[ASSIGN_DIRECTORY] = { put_directory, ASSIGN_AHEAD, FRAME_STEP_ASSIGNMENT },
+	[ASSIGN_ARGUMENTS] = { put_argument, ASSIGN_RUN, FRAME_STEP_ASSIGNMENT },
+	[ASSIGN_VARIABLES] = { put_variable, ASSIGN_RUN, FRAME_STEP_ASSIGNMENT },
+	[ASSIGN_LIMITS] = { put_limit, BOTH, FRAME_STEP_ASSIGNMENT },
+	[ASSIGN_LANDLOCK] = { put_landlock, ASSIGN_AHEAD, FRAME_STEP_ASSIGNMENT },
+	[ASSIGN_PLACES] = { put_place, ASSIGN_AHEAD, FRAME_STEP_ASSIGNMENT },
+	[ASSIGN_FILTER] = { put_filter, ASSIGN_AHEAD, FRAME_STEP_ASSIGNMENT },
+	[ASSIGN_LISTEN] = { put_listen, ASSIGN_AHEAD, FRAME_STEP_ASSIGNMENT },
+	[ASSIGN_SCRIPT] = { put_script, ASSIGN_HOLD, FRAME_STEP_WAIT },
+	[ASSIGN_WAITING_ARGUMENTS] = { put_waiting_argument, ASSIGN_HOLD, FRAME_STEP_WAIT },
+	[ASSIGN_WAITING_VARIABLES] = { put_variable, ASSIGN_HOLD, FRAME_STEP_WAIT },
+	[ASSIGN_WAIT] = { put_wait, ASSIGN_HOLD, FRAME_STEP_WAIT },
+	[ASSIGN_FILES] = { put_file, ASSIGN_RUN, FRAME_STEP_FILE },
+	[ASSIGN_VALUE] = { put_value, ASSIGN_RUN, FRAME_STEP_ASSIGNMENT },
+	[ASSIGN_CHANNEL] = { put_channel, ASSIGN_RUN, FRAME_STEP_ASSIGNMENT },
+	[ASSIGN_RETURN] = { put_return, ASSIGN_RUN, FRAME_STEP_ASSIGNMENT },
+	[ASSIGN_START] = { put_start, ASSIGN_RUN, FRAME_STEP_ASSIGNMENT },
+	[ASSIGN_INPUT] = { put_input, ASSIGN_RUN, FRAME_STEP_STDIO },
 };
+
+static int put_phase(struct agent_link *link, const struct spec *spec)
+{
+	enum assign_phase phase = link->phase;
+
+	if (!(phases[phase].parts & link->parts)) {
+		return next_phase(link);
+	}
+	int r = phases[phase].put(link, spec);
+	if (r < 0) {
+		link->error = -r;
+		link->error_step = phases[phase].step;
+	}
+	return r;
+}
 
 int assign_next(struct agent_link *link, const struct spec *spec)
 {
@@ -407,11 +472,7 @@ int assign_next(struct agent_link *link, const struct spec *spec)
 	while (r == 0) {
 		enum assign_phase phase = link->phase;
 		size_t index = link->index;
-		r = phases[phase].put(link, spec);
-		if (r < 0) {
-			link->error = -r;
-			link->error_step = phases[phase].step;
-		}
+		r = put_phase(link, spec);
 		if (r == 0 && link->phase == phase && link->index == index) {
 			return 0;
 		}

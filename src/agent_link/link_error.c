@@ -29,6 +29,8 @@ static const struct {
 			     "let the agent be root of its container or machine" },
 	[FRAME_STEP_EXEC] = { "exec", "the program cannot be executed",
 			      "name it by its full path, and chmod +x it" },
+	[FRAME_STEP_WAIT] = { "wait", "the interpreter of a held cell does not wait",
+			      "remove warm.wait from the file of the runtime" },
 	[FRAME_STEP_LANDLOCK] = { "landlock", "cannot restrict files with Landlock",
 				  "see brig doctor" },
 };

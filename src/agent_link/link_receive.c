@@ -59,9 +59,10 @@ static int take_failure(struct agent_link *link, struct run *run)
 }
 
 static int (*const takers[FRAME_KINDS])(struct agent_link *, struct run *) = {
-	[FRAME_READY] = take_ready,       [FRAME_STARTED] = take_started,
-	[FRAME_EXITED] = take_exit,       [FRAME_FAILED] = take_failure,
-	[FRAME_OUT_END] = take_last_file, [FRAME_LISTENER] = listener_take,
+	[FRAME_READY] = take_ready,       [FRAME_WAITING] = take_ready,
+	[FRAME_STARTED] = take_started,   [FRAME_EXITED] = take_exit,
+	[FRAME_FAILED] = take_failure,    [FRAME_OUT_END] = take_last_file,
+	[FRAME_LISTENER] = listener_take,
 };
 
 static ssize_t pass_bytes(struct agent_link *link, enum frame_kind kind, const void *data,

@@ -17,7 +17,8 @@ bool listener_is_due(const struct agent_link *link, const struct spec *spec)
 
 int listener_take(struct agent_link *link, struct run *run)
 {
-	if (!link->options.listener || !link->assigned || link->listened || link->passed < 0) {
+	if (!link->options.listener || !(link->assigned || link->holds) || link->listened ||
+	    link->passed < 0) {
 		return -EPROTO;
 	}
 	link->listened = true;

@@ -52,6 +52,8 @@ const struct frame_info frame_table[FRAME_KINDS] = {
 	[FRAME_PLACE] = { "place", 5, 4 + 4095 },
 	[FRAME_LISTEN] = { "listen", 0, 0 },
 	[FRAME_LISTENER] = { "listener", 0, 0 },
+	[FRAME_WAIT] = { "wait", 1, 255 },
+	[FRAME_WAITING] = { "waiting", 0, 0 },
 };
 
 void frame_put_u32(unsigned char *at, uint32_t value)

@@ -24,7 +24,7 @@
 #define FRAME_TARGET_MAX 4095u
 /* The largest memory file of a value. */
 #define FRAME_VALUE_MAX 81920u
-#define FRAME_VERSION   3u
+#define FRAME_VERSION   4u
 
 enum frame_kind {
 	/* to the agent: for one that is root of its kernel or its container; only if brig asks */
@@ -78,6 +78,13 @@ enum frame_kind {
 	FRAME_LISTEN,   /* the filter has a listener, which brig gets */
 	/* ...and from the agent: */
 	FRAME_LISTENER, /* of the filter: a descriptor comes with it (SCM_RIGHTS) */
+	/*
+	 * Instead of START, and before the assignment is known: the arguments and variables are
+	 * those of an interpreter, which is started with all its walls, and waits. The data is the
+	 * name of the file that it runs meanwhile, which is removed.
+	 */
+	FRAME_WAIT,
+	FRAME_WAITING, /* from the agent: it waits, and takes the rest of an assignment */
 	FRAME_KINDS,
 };
 
@@ -102,6 +109,7 @@ enum frame_step {
 	FRAME_STEP_WORK,
 	FRAME_STEP_IDS,
 	FRAME_STEP_LANDLOCK,
+	FRAME_STEP_WAIT,
 	FRAME_STEPS,
 };
 

@@ -41,6 +41,7 @@ static const struct {
 	[FRAME_OUT_END] = { IN(REPORT_RETURNS), true, REPORT_OVER },
 	[FRAME_FAILED] = { IN(REPORT_NEW) | IN(REPORT_READY), true, REPORT_OVER },
 	[FRAME_LISTENER] = { IN(REPORT_READY), false, 0 },
+	[FRAME_WAITING] = { IN(REPORT_READY), false, 0 },
 };
 
 int report_allow(const struct report_reader *reader, const struct frame_head *head)
@@ -112,6 +113,14 @@ static int take_marked(struct report_reader *reader, const unsigned char *data)
 	return 0;
 }
 
+static int take_waiting(struct report_reader *reader, const unsigned char *data)
+{
+	(void)data;
+	int r = reader->wants_waiting ? 0 : -EPROTO;
+	reader->wants_waiting = 0;
+	return r;
+}
+
 /* Once; the data is for the receiver. */
 static int take_value(struct report_reader *reader, const unsigned char *data)
 {
@@ -170,6 +179,7 @@ static int take_failure(struct report_reader *reader, const unsigned char *data)
 
 static int (*const takers[FRAME_KINDS])(struct report_reader *, const unsigned char *) = {
 	[FRAME_READY] = take_version,
+	[FRAME_WAITING] = take_waiting,
 	[FRAME_INPUT_TAKEN] = take_input_taken,
 	[FRAME_INPUT_CLOSED] = take_input_closed,
 	[FRAME_FROM_DRIVER] = take_from_driver,

@@ -27,6 +27,7 @@ struct report_reader {
 	} input, driver;
 	int has_channel;       /* set by the sender: there is a driver */
 	uint32_t marks;        /* set by the sender: that were not answered */
+	int wants_waiting;     /* set by the sender: an interpreter was told to wait */
 	int wants_value;       /* set by the sender: a value comes before EXITED */
 	int returns;           /* set by the sender: files come after EXITED */
 	struct frame_exit end; /* of EXITED */

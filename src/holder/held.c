@@ -312,7 +312,7 @@ int held_alarm(struct run *run)
 	if (held->calls.paused) {
 		return call_listener_resume(&held->calls);
 	}
-	if (held->link.phase == ASSIGN_NOTHING && run->state < RUN_ENDING) {
+	if (!agent_link_has_begun(&held->link) && run->state < RUN_ENDING) {
 		held->late = run->build_failed = true;
 		held_kill(run);
 	}
@@ -322,7 +322,7 @@ int held_alarm(struct run *run)
 /* From its assignment on: until then only the tool could be asked, and its facts are dropped. */
 bool held_has_program(const struct run *run)
 {
-	return held_of(run)->link.phase != ASSIGN_NOTHING && !run->facts.exited &&
+	return agent_link_has_begun(&held_of(run)->link) && !run->facts.exited &&
 	       run->state <= RUN_RUNNING;
 }
 

@@ -107,6 +107,19 @@ static bool is_right(struct run *run)
 	return false;
 }
 
+/* A cell that is made ahead has an interpreter that waits, or waits with its agent alone. */
+static int hold(struct run *run)
+{
+	return run->options.spec->waiting ? agent_link_hold(&held_of(run)->link, run)
+					  : run_held(run);
+}
+
+static int waits(struct run *run)
+{
+	run->cell_alarm_ns = 0;
+	return run_held(run);
+}
+
 int held_ready(struct run *run)
 {
 	struct held_cell *held = held_of(run);
@@ -117,6 +130,9 @@ int held_ready(struct run *run)
 	    held->link.reports.state == REPORT_NEW || run->state >= RUN_ENDING) {
 		return 0;
 	}
+	if (held->link.holds) {
+		return agent_link_is_waiting(&held->link) ? waits(run) : 0;
+	}
 	if (held->kind->ready) {
 		int r = held->kind->ready(run);
 		if (r != 1) {
@@ -125,7 +141,9 @@ int held_ready(struct run *run)
 	} else if (!is_right(run)) {
 		return 0;
 	}
-	run->cell_alarm_ns = 0;
+	const struct spec *spec = run->options.spec;
+	bool holds = spec_traits(spec)->held;
+	run->cell_alarm_ns = holds && spec->waiting ? run->cell_alarm_ns : 0;
 	int r = held->group ? cgroup_limit(held->group, &limits) : 0;
 	/* The tool's use does not count for the program. */
 	run->watch.building = false;
@@ -137,5 +155,5 @@ int held_ready(struct run *run)
 	if (r < 0) {
 		return r;
 	}
-	return spec_traits(run->options.spec)->held ? run_held(run) : 1;
+	return holds ? hold(run) : 1;
 }

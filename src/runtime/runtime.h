@@ -58,7 +58,9 @@ struct runtime {
 	/* Cells made in advance: see docs/runtimes.md. */
 	bool template;          /* it is a Python that brig can warm and clone */
 	struct strlist preload; /* modules that a template imports */
-	char driver[64];        /* script of data/drivers/ that waits in a started one; "": none */
+	/* script of data/drivers/ that waits in the source's place, in a held cell; "": none */
+	char waiting_driver[64];
+	char driver[64]; /* script of data/drivers/ that waits in a started one; "": none */
 	struct strlist driver_argv; /* argv to start it with the script {driver} */
 	/* A cold run with the value of the last expression: a script that runs the program. */
 	char value_driver[64];

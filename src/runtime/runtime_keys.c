@@ -49,6 +49,7 @@ static const struct runtime_key least_keys[] = {
 static const struct runtime_key warm_keys[] = {
 	{ "template", KEY_FLAG, AT(template) },
 	{ "preload", KEY_LIST, AT(preload), .rule = rule_module },
+	{ "wait", KEY_TEXT, SIZED(waiting_driver), .rule = rule_file },
 	{ "driver", KEY_TEXT, SIZED(driver), .rule = rule_file },
 	{ "argv", KEY_LIST, AT(driver_argv), .rule = rule_warm_argv },
 	{ "early_env", KEY_LIST, AT(driver_env), .rule = rule_env_name },

@@ -43,7 +43,7 @@ EMULATED = ("gvisor",)
 SLOW = ("gvisor",)
 ONLY_IN_FULL = {"test_exit_status", "test_output", "test_arguments", "test_brig_killed_while_it_starts",
                 "test_a_short_peak_is_counted", "test_fork_bomb", "test_hostile_output",
-                "test_input_that_nobody_reads", "test_streams_apart", "test_binary_output"}
+                "test_the_same", "test_limits_of_processes_and_files", "test_input_that_nobody_reads", "test_streams_apart", "test_binary_output"}
 
 # Each other test of warm wasm makes a template for one run.
 WASM_WARM_CORE = {"test_nothing_is_left_for_the_next", "test_random_numbers_are_fresh",
@@ -141,7 +141,8 @@ def vm_config(tmp_path_factory, vm_kernel):
         "bash": {"session": {"driver": "session.sh", "argv": ["{program}", "{driver}"]}},
         "python": {"session": {"driver": "session.py", "argv": ["{program}", "{driver}"]},
                    "value": {"driver": "python.py",
-                             "argv": ["{program}", "{driver}", "{source}", "{args}"]}},
+                             "argv": ["{program}", "{driver}", "{source}", "{args}"]},
+                   "warm": {"wait": "python.py"}},
     }
     for name, program, version, after in (("bash", "/usr/bin/bash", "--version", "version "),
                                           ("python", "/usr/bin/python3", "--version", "Python ")):

@@ -302,6 +302,111 @@ static void test_files_and_variables(void **state)
 static void hear_failure(struct talk *talk, enum frame_step step, int errnum);
 static void hear_all_of_driver(struct talk *talk);
 
+/* --- an interpreter that waits ---------------------------------------------------------------- */
+
+/* A shell stands for it. */
+static void tell_waiting(struct talk *talk, const char *script)
+{
+	static const unsigned char name[] = "\x80\x01\0\0wait"; /* mode 0600 */
+	char path[80];
+
+	snprintf(path, sizeof(path), "%s/wait", talk->dir);
+	assert_int_equal(hear(talk), FRAME_READY);
+	tell(talk, FRAME_DIRECTORY, talk->dir, strlen(talk->dir));
+	tell(talk, FRAME_FILE, name, sizeof(name) - 1);
+	tell(talk, FRAME_FILE_DATA, script, strlen(script));
+	tell(talk, FRAME_ARGUMENT, "/bin/sh", 7);
+	tell(talk, FRAME_ARGUMENT, path, strlen(path));
+	tell(talk, FRAME_VARIABLE, "EARLY=1", 7);
+	tell(talk, FRAME_WAIT, "wait", 4);
+}
+
+static void tell_nofile(struct talk *talk, uint64_t value)
+{
+	unsigned char limit[FRAME_LIMIT_BYTES];
+
+	frame_put_u32(limit, RLIMIT_NOFILE);
+	frame_put_u64(limit + 4, value);
+	tell(talk, FRAME_LIMIT, limit, sizeof(limit));
+}
+
+static void test_waiting(void **state)
+{
+	static const unsigned char file[] = "\xa4\x01\0\0in";
+	struct talk *talk = *state;
+
+	tell_waiting(talk, "echo $EARLY $(ls | wc -l); printf w >&3; read -r count <&3; "
+			   "echo $count; tr '\\0' ,  <&3; echo; cat in - ; ls; ulimit -n; exit 7");
+	assert_int_equal(hear(talk), FRAME_WAITING);
+	tell(talk, FRAME_ARGUMENT, "one", 3);
+	tell(talk, FRAME_ARGUMENT, "", 0);
+	tell(talk, FRAME_VARIABLE, "A=b c", 5);
+	tell_nofile(talk, 17);
+	tell(talk, FRAME_FILE, file, sizeof(file) - 1);
+	tell(talk, FRAME_FILE_DATA, "text\n", 5);
+	tell(talk, FRAME_START, NULL, 0);
+	tell(talk, FRAME_INPUT, "input\n", 6);
+	tell(talk, FRAME_INPUT_END, NULL, 0);
+	assert_int_equal(hear(talk), FRAME_STARTED);
+	hear_all(talk);
+	assert_string_equal(talk->out[0].data, "1 1\n2\none,,A=b c,\ntext\ninput\nin\n17\n");
+	assert_int_equal(talk->end.status, 7);
+}
+
+/* Its own start is not the program's. */
+static void test_time_before_the_program(void **state)
+{
+	struct talk *talk = *state;
+	struct rusage before, after;
+
+	getrusage(RUSAGE_CHILDREN, &before);
+	tell_waiting(talk, "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done; "
+			   "printf w >&3; read -r count <&3; exit 0");
+	assert_int_equal(hear(talk), FRAME_WAITING);
+	tell(talk, FRAME_ARGUMENT, "x", 1);
+	tell(talk, FRAME_START, NULL, 0);
+	assert_int_equal(hear(talk), FRAME_STARTED);
+	hear_all(talk);
+	close_fd(&talk->fd);
+	waitpid(talk->pid, NULL, 0);
+	getrusage(RUSAGE_CHILDREN, &after);
+	assert_true(after.ru_utime.tv_sec > before.ru_utime.tv_sec ||
+		    after.ru_utime.tv_usec > before.ru_utime.tv_usec);
+	uint64_t spent = (uint64_t)(after.ru_utime.tv_sec - before.ru_utime.tv_sec) * 1000000000u +
+			 (uint64_t)after.ru_utime.tv_usec * 1000u -
+			 (uint64_t)before.ru_utime.tv_usec * 1000u;
+	assert_true(talk->end.cpu_ns < spent / 2);
+}
+
+static void test_does_not_wait(void **state)
+{
+	struct talk *talk = *state;
+
+	tell_waiting(talk, "exit 1");
+	hear_failure(talk, FRAME_STEP_WAIT, ECHILD);
+}
+
+static void test_waits_no_more(void **state)
+{
+	struct talk *talk = *state;
+
+	tell_waiting(talk, "printf w >&3; while [ -e wait ]; do :; done; exit 1");
+	assert_int_equal(hear(talk), FRAME_WAITING);
+	hear_failure(talk, FRAME_STEP_WAIT, ECHILD);
+}
+
+/* Its walls are there: they cannot be given a second time. */
+static void test_no_walls_later(void **state)
+{
+	struct talk *talk = *state;
+	static const struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+
+	tell_waiting(talk, "printf w >&3; read -r count <&3");
+	assert_int_equal(hear(talk), FRAME_WAITING);
+	tell(talk, FRAME_FILTER, &allow, sizeof(allow));
+	hear_failure(talk, FRAME_STEP_ASSIGNMENT, EPROTO);
+}
+
 /* --- values and drivers ----------------------------------------------------------------------- */
 
 static void tell_numbers(struct talk *talk, enum frame_kind kind, uint32_t one, uint32_t two)
@@ -672,6 +777,11 @@ int main(void)
 		TALK(test_back_pressure),
 		TALK(test_orphan),
 		TALK(test_files_and_variables),
+		TALK(test_waiting),
+		TALK(test_time_before_the_program),
+		TALK(test_does_not_wait),
+		TALK(test_waits_no_more),
+		TALK(test_no_walls_later),
 		TALK(test_value),
 		TALK(test_value_is_bounded),
 		TALK(test_no_such_value),

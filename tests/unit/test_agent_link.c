@@ -180,6 +180,83 @@ static void test_assignment(void **state)
 	assert_string_equal(input, "in");
 }
 
+static const char *const waiting_arguments[] = { "/bin/python", "/sandbox/code.py", NULL };
+static const struct spec_waiting waiting = {
+	.argv = waiting_arguments, .name = "code.py", .text = "wait", .size = 4
+};
+
+/* The agent is ready; then the interpreter waits; then a request is there. */
+static int ready_to_wait(struct run *run)
+{
+	struct linked *s = (struct linked *)((char *)run - offsetof(struct linked, run));
+
+	if (!s->link.holds) {
+		return agent_link_hold(&s->link, run);
+	}
+	assert_true(agent_link_is_waiting(&s->link));
+	return 0;
+}
+
+static size_t count_of(const enum frame_kind *kinds, size_t count, enum frame_kind kind)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		found += kinds[i] == kind;
+	}
+	return found;
+}
+
+static void test_waiting(void **state)
+{
+	struct linked *s = *state;
+	enum frame_kind kinds[64];
+	static const enum frame_kind end[] = { FRAME_FILE,     FRAME_FILE_DATA, FRAME_ARGUMENT,
+					       FRAME_ARGUMENT, FRAME_VARIABLE,  FRAME_WAIT };
+	static const enum frame_kind first[] = { FRAME_ARGUMENT, FRAME_ARGUMENT, FRAME_VARIABLE,
+						 FRAME_LIMIT };
+
+	s->spec.waiting = &waiting;
+	s->link.on_ready = ready_to_wait;
+	say_ready(s);
+	assert_int_equal(turns(s), 0);
+	size_t count = frames(s, kinds, 64, NULL);
+	assert_int_equal(kinds[0], FRAME_DIRECTORY);
+	assert_memory_equal(kinds + count - 6, end, sizeof(end));
+	size_t fixed = count_of(kinds, count, FRAME_LIMIT);
+	assert_true(fixed > 0);
+	assert_false(agent_link_has_begun(&s->link));
+	assert_false(agent_link_is_waiting(&s->link));
+	say(s, FRAME_WAITING, NULL, 0);
+	assert_int_equal(turns(s), 0);
+	assert_int_equal(frames(s, kinds, 64, NULL), 0); /* there is no request */
+	assert_int_equal(agent_link_begin(&s->link, &s->run), 0);
+	assert_true(agent_link_has_begun(&s->link));
+	count = frames(s, kinds, 64, NULL);
+	assert_memory_equal(kinds, first, sizeof(first));
+	assert_int_equal(count_of(kinds, count, FRAME_DIRECTORY), 0);
+	assert_true(count_of(kinds, count, FRAME_LIMIT) > 0);
+	assert_int_equal(count_of(kinds, count, FRAME_FILE), 1);
+	assert_int_equal(count_of(kinds, count, FRAME_START), 1);
+	say(s, FRAME_STARTED, NULL, 0);
+	assert_int_equal(turns(s), 0);
+	assert_int_equal(s->run.state, RUN_RUNNING);
+}
+
+/* Nothing is known of a program that could begin. */
+static void test_waiting_lies(void **state)
+{
+	struct linked *s = *state;
+
+	s->spec.waiting = &waiting;
+	s->link.on_ready = ready_to_wait;
+	say_ready(s);
+	assert_int_equal(turns(s), 0);
+	say(s, FRAME_STARTED, NULL, 0);
+	assert_int_equal(turns(s), -EPROTO);
+	assert_int_not_equal(s->run.state, RUN_RUNNING);
+}
+
 static void start(struct linked *s)
 {
 	enum frame_kind kinds[64];
@@ -805,6 +882,8 @@ int main(void)
 #define LINKED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		LINKED(test_assignment),
+		LINKED(test_waiting),
+		LINKED(test_waiting_lies),
 		LINKED(test_program),
 		LINKED(test_window),
 		LINKED(test_closed_input),

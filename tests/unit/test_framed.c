@@ -111,7 +111,8 @@ static void test_every_kind_in_every_state(void **state)
 #define KIND(kind) (1ull << (kind))
 	static const uint64_t allowed[REPORT_STATES] = {
 		[REPORT_NEW] = KIND(FRAME_READY) | KIND(FRAME_FAILED),
-		[REPORT_READY] = KIND(FRAME_STARTED) | KIND(FRAME_FAILED) | KIND(FRAME_LISTENER),
+		[REPORT_READY] = KIND(FRAME_STARTED) | KIND(FRAME_FAILED) | KIND(FRAME_LISTENER) |
+				 KIND(FRAME_WAITING),
 		[REPORT_RUNNING] = KIND(FRAME_STDOUT) | KIND(FRAME_STDERR) |
 				   KIND(FRAME_INPUT_TAKEN) | KIND(FRAME_INPUT_CLOSED) |
 				   KIND(FRAME_FROM_DRIVER) | KIND(FRAME_DRIVER_TAKEN) |
@@ -225,6 +226,19 @@ static void test_lies_about_input(void **state)
 	assert_int_equal(report(&reader, FRAME_INPUT_CLOSED, NULL), -EPROTO);
 }
 
+/* Once, and only if an interpreter was told to wait. */
+static void test_lies_about_waiting(void **state)
+{
+	struct report_reader reader = { .state = REPORT_READY };
+
+	(void)state;
+	assert_int_equal(report(&reader, FRAME_WAITING, NULL), -EPROTO);
+	reader.wants_waiting = 1;
+	assert_int_equal(report(&reader, FRAME_WAITING, NULL), 0);
+	assert_int_equal(report(&reader, FRAME_WAITING, NULL), -EPROTO);
+	assert_int_equal(reader.state, REPORT_READY);
+}
+
 static void test_other_lies(void **state)
 {
 	static const struct {
@@ -257,6 +271,7 @@ int main(void)
 		cmocka_unit_test(test_files_after_the_end),
 		cmocka_unit_test(test_lies_about_the_disk),
 		cmocka_unit_test(test_lies_about_input),
+		cmocka_unit_test(test_lies_about_waiting),
 		cmocka_unit_test(test_other_lies),
 	};
 

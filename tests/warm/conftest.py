@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program three ways: by plain python3, by a clone of a template, by the driver's script."""
+"""Runs a program by plain python3, by a clone of a template, by the driver's script, and by an
+interpreter that has waited for it."""
 
 import fcntl
 import json
@@ -8,6 +9,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 
@@ -25,6 +27,7 @@ SLOW = int(os.environ.get("BRIG_TEST_SLOW", "1"))
 PRELOAD = """json re math datetime collections itertools functools random statistics decimal uuid
     tempfile ssl hashlib logging threading multiprocessing asyncio subprocess traceback secrets
     no_such_module""".split()
+MODULES = "json re math random datetime collections tempfile logging no_such_module".split()
 ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
@@ -103,9 +106,7 @@ def pipes_for(count):
     return [os.pipe() for _ in range(count)]
 
 
-def execute(words, directory, env, stdin, valued):
-    """Runs an interpreter; the value's pipe is its descriptor 3."""
-
+def starter(words, directory, env):
     def start(fds):
         pid = os.fork()
         if pid == 0:
@@ -122,8 +123,17 @@ def execute(words, directory, env, stdin, valued):
                 os._exit(99)
         return pid
 
-    run = Run(directory, stdin, pipes_for(3 + valued), start, lambda pid: os.waitpid(pid, 0)[1])
-    return run.join()
+    return start
+
+
+def wait_for(pid):
+    return os.waitpid(pid, 0)[1]
+
+
+def execute(words, directory, env, stdin, valued):
+    """Runs an interpreter; the value's pipe is its descriptor 3."""
+    start = starter(words, directory, env)
+    return Run(directory, stdin, pipes_for(3 + valued), start, wait_for).join()
 
 
 def plain(directory, args=(), env=ENV, stdin=b""):
@@ -132,6 +142,33 @@ def plain(directory, args=(), env=ENV, stdin=b""):
 
 def cold(directory, args=(), env=ENV, stdin=b""):
     return execute([PYTHON, DRIVER, directory.source, *args], directory, env, stdin, True)
+
+
+def send_order(channel, words, env):
+    texts = [os.fsencode(word) for word in words]
+    texts += [os.fsencode("%s=%s" % pair) for pair in env.items()]
+    channel.sendall(b"%d\n" % len(words) + b"".join(it + b"\0" for it in texts))
+    channel.close()
+
+
+def waiting(directory, args=(), env=ENV, stdin=b"", early=ENV):
+    """As brig's agent does it: see src/agent/waiting.c."""
+    source = directory.source.read_bytes()
+    words = [PYTHON, directory.source]
+    script = b"WAITING = %s\n" % repr(MODULES).encode() + DRIVER.read_bytes()
+
+    def start(fds):
+        ours, theirs = socket.socketpair()
+        directory.source.write_bytes(script)
+        pid = starter(words, directory, early)([*fds, theirs.fileno()])
+        theirs.close()
+        assert ours.recv(1) == b"w"
+        directory.source.unlink()
+        directory.source.write_bytes(source)
+        send_order(ours, [*words, *args], env)
+        return pid
+
+    return Run(directory, stdin, pipes_for(3), start, wait_for).join()
 
 
 class Template:

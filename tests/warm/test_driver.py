@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import ENV, PRELOAD, PYTHON, Directory, Template, cold, directives, plain
+from conftest import ENV, PRELOAD, PYTHON, Directory, Template, cold, directives, plain, waiting
 
 PROGRAMS = {path.stem: path for path in pathlib.Path(__file__).with_name("programs").glob("*.py")}
 HAS_NUMPY = not subprocess.run([PYTHON, "-c", "import numpy, pandas"], stderr=-3).returncode
@@ -23,7 +23,7 @@ def as_json(data):
     return json.loads(data) if data and data[:1] != b"r" else "absent"
 
 
-def compare(name, sandbox, ways, **more):
+def compare(name, sandbox, ways, valued=True, **more):
     text = PROGRAMS[name].read_bytes()
     told = directives(text)
     env = told.get("env", {})
@@ -38,13 +38,44 @@ def compare(name, sandbox, ways, **more):
         sandbox.fill(text)
         found = way(sandbox, **how)
         assert found.seen() == wanted.seen(), way
-        if "value" in told:
+        if valued and "value" in told:
             assert as_json(found.value) == told["value"], way
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_same_as_plain(name, template, sandbox):
     compare(name, sandbox, [template.run, cold])
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_same_when_it_has_waited(name, sandbox):
+    compare(name, sandbox, [waiting], valued=False)
+
+
+@pytest.mark.parametrize("env", [
+    {"LD_BIND_NOW": "1"}, {"PYTHONHASHSEED": "5"}, {"PYTHONUNBUFFERED": "1"}, {"TZ": "UTC-3"},
+    {"LC_ALL": "C"}, {"LANG": "C", "A": "", "B": "x=y"}, {"LC_ALL": "POSIX", "PYTHONUTF8": "0"},
+])
+def test_another_environment_than_it_waited_with(env, sandbox):
+    text = ("import os, subprocess, sys, time; print(sorted(os.environ.items()), time.tzname, sys.flags,"
+            "sys.stdout.encoding, sys.stdout.write_through, hash('a') if %r else 0)\n"
+            "print(subprocess.run(['/usr/bin/env'], stdout=-1).stdout)" % ("PYTHONHASHSEED" in env))
+    seen = []
+    for way in (plain, waiting):
+        sandbox.fill(text)
+        seen.append(way(sandbox, env={**ENV, **env}).seen())
+    assert seen[0] == seen[1] and seen[0][0] == 0
+
+
+def test_no_trace_of_the_script_that_waited(sandbox):
+    text = "import sys\nprint(sorted(sys.modules))\nprint(open('/proc/self/cmdline').read(), vars())"
+    seen = []
+    for way in (plain, waiting):
+        sandbox.fill(text)
+        seen.append(way(sandbox).seen()[1].split(b"\n", 1))
+    assert seen[0][1] == seen[1][1]
+    more = set(eval(seen[1][0])) - set(eval(seen[0][0]))
+    assert more >= {"json", "re"} and not any("brig" in name for name in more)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 # The template: imports, rehearses, and waits; its clones run programs.
 
 
-def settle():
+def settle(alone=False):
     """Removes side effects of the imports besides modules; returns all generators of random."""
     import gc
 
@@ -17,6 +17,8 @@ def settle():
     flush_streams()
     grafts.append(parse(SKELETON, ""))
     gc.collect()
+    if alone:
+        return []  # there will be no clones
     kind = getattr(sys.modules.get("_random"), "Random", ())
     # Modules have hidden ones. Those with a constant seed cannot be distinguished from others.
     generators = [it for it in gc.get_objects() if issubclass(type(it), kind)]

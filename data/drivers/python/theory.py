@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs a program in an existing interpreter, as `python3 SOURCE ARGUMENTS` would.
 #
-# It is used in two ways:
+# It is used in three ways:
 #  - In a template the text is executed with `serve` and `preload` among its globals. The modules
 #    are imported, the heap is frozen, serve() is called. It returns only in clones, one for each
 #    run, with the run's arguments, environment and value descriptor; or, in a clone that is made
 #    before there is a run for it, with a function that waits for one and returns these.
 #  - As a script, `python3 python.py SOURCE ARGUMENTS`, for a cold run that wants a value: the value
 #    goes to descriptor 3.
+#  - In a held cell of the agent's, with WAITING among its globals: see waiting.py.
 #
 # The program must not find the driver below it: not in tracebacks, not in inspect.stack(), not by
 # the stack levels of warnings, not in the depth at which recursion ends. When an interpreter

@@ -77,6 +77,12 @@ struct prepared {
 	struct strlist
 		cold_argv; /* when a cold start needs an argv that differs from a waiting cell's */
 	struct guard guard;
+	/* An interpreter that waits in a held cell: its argv and its script are owned. */
+	struct prepared_waiting {
+		struct spec_waiting spec;
+		struct strlist argv;
+		struct buf text;
+	} waiting;
 	char *driver;               /* owned: path of the driver in the cell; NULL: none */
 	char *engine;               /* owned: wasm provider's engine on the host; NULL: none */
 	char *prepared_module;      /* owned: the native code of its interpreter; NULL: none */
@@ -104,6 +110,12 @@ int prepare_session_request(const struct prepared *base, const struct brig_reque
  */
 int prepare_driver(struct prepared *prepared, const struct brig_request *request,
 		   struct brig_error *err);
+/*
+ * For a pool of cells with an agent: their interpreter is started ahead, if its runtime can wait.
+ * It depends on nothing but the policy and the runtime.
+ */
+int prepare_waiting(struct prepared *prepared, const struct brig_request *request,
+		    struct brig_error *err);
 /* Changes it for a cold start, because no warm cell could be used: it gets its own identity. */
 int prepare_cold(struct prepared *prepared, struct brig_error *err);
 void prepared_done(struct prepared *prepared);

@@ -146,6 +146,50 @@ int prepare_session(const struct brig_request *request, struct prepared *p, stru
 	return r < 0 ? r : add_guard(p, &p->argv, find_driver(name), err);
 }
 
+/* The script, which also gets the names of the modules that it imports before it waits. */
+static int write_waiting(struct prepared *p, const struct embedded_file *file)
+{
+	const struct strlist *names = &p->runtime->preload;
+	struct buf *text = &p->waiting.text;
+
+	buf_adds(text, "WAITING = [");
+	for (size_t i = 0; i < names->count; i++) {
+		buf_addf(text, "'%s', ", names->items[i]);
+	}
+	buf_adds(text, "]\n");
+	buf_add(text, file->data, file->size);
+	return text->failed ? -ENOMEM : 0;
+}
+
+int prepare_waiting(struct prepared *p, const struct brig_request *request, struct brig_error *err)
+{
+	const char *name = p->runtime->waiting_driver;
+	const struct embedded_file *file = find_driver(name);
+
+	/* The start of the interpreter makes calls too, which would be missing in the record. */
+	if (!name[0] || p->watch || p->monitor.on) {
+		return 0;
+	}
+	if (!file) {
+		return error_set(err, BRIG_E_RUNTIME, ENOENT, "brig has no driver %s", name);
+	}
+	int r = expand(request, p, &p->runtime->run, NULL, &p->waiting.argv, err);
+	if (r < 0) {
+		return r;
+	}
+	if (write_waiting(p, file) < 0) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a waiting interpreter");
+	}
+	p->waiting.spec = (struct spec_waiting){
+		.argv = (const char *const *)p->waiting.argv.items,
+		.name = p->source.file,
+		.text = p->waiting.text.data,
+		.size = p->waiting.text.size,
+	};
+	p->spec.waiting = &p->waiting.spec;
+	return 0;
+}
+
 int prepare_driver(struct prepared *p, const struct brig_request *request, struct brig_error *err)
 {
 	const char *name = p->runtime->driver;

@@ -91,6 +91,10 @@ void prepared_done(struct prepared *p)
 	}
 	strlist_done(&p->argv);
 	strlist_done(&p->cold_argv);
+	if (!p->borrowed) {
+		strlist_done(&p->waiting.argv);
+		buf_done(&p->waiting.text);
+	}
 	strlist_done(&p->env);
 	close_fd(&p->ids);
 	close_fd(&p->spec.devices);

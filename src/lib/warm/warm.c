@@ -142,6 +142,7 @@ static void fail(struct warm_pool *pool)
 		if (!prepare_is_wasm(&pool->base)) {
 			pool->base.spec.kind = CELL_HELD;
 		}
+		pool->base.spec.waiting = NULL;
 	}
 }
 

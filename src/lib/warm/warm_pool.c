@@ -235,8 +235,11 @@ static int prepare_base(struct warm_pool *pool, const struct brig_request *reque
 	pool->base.spec.kind = CELL_HELD;
 	/* A cell receives its input files with its assignment. */
 	pool->base.spec.inputs_count = 0;
+	if (!provider_can(pool->base.spec.provider, ABILITY_PLAN)) {
+		return prepare_waiting(&pool->base, &like, err);
+	}
 	/* A waiting interpreter and its clones are made by steps of a plan. */
-	if (pool->base.runtime->driver[0] && provider_can(pool->base.spec.provider, ABILITY_PLAN)) {
+	if (pool->base.runtime->driver[0]) {
 		like.limits = request->limits;
 		r = prepare_driver(&pool->base, &like, err);
 		pool->base.spec.inputs_count = 0;

@@ -51,6 +51,14 @@ struct spec_bind {
 #define SPEC_CERTIFICATES "/etc/ssl/certs/ca-certificates.crt"
 #define SPEC_AUTHORITY    "/etc/ssl/brig-cell.pem"
 
+/* An interpreter that is started before the request is known, and waits for it. */
+struct spec_waiting {
+	const char *const *argv;
+	const char *name; /* of the script beneath /sandbox that waits in it; removed then */
+	const char *text; /* of that script */
+	size_t size;
+};
+
 struct spec {
 	const struct provider *provider;
 	layer_set layers; /* the layers of this cell */
@@ -107,6 +115,7 @@ struct spec {
 	const char *opened;
 	const char *authority, *bundle;
 	size_t authority_size, bundle_size;
+	const struct spec_waiting *waiting; /* in a held cell; NULL: nothing but its agent waits */
 	const char *driver; /* the driver script's path beneath the root; NULL: none */
 	const char *driver_text;
 	size_t driver_size;
