@@ -42,7 +42,8 @@ GATE_TLS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(GATE_TLS_SRC))
 AGENT_SRC := $(call sources_of,agent)
 AGENT_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(AGENT_SRC))
 AGENT_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,src/framed/frame.c src/base/files/write_all.c \
-	src/base/files/path.c src/base/files/fdpass.c src/base/bytes/utf8.c src/kernel/walk.c src/kernel/landlock.c)
+	src/base/files/path.c src/base/files/fdpass.c src/base/bytes/utf8.c src/kernel/walk.c src/kernel/landlock.c \
+	src/net/address.c src/net/cell_stream.c)
 # The program of a cell for WebAssembly: dynamic, because it loads the engine.
 WASM_HOST_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,wasm_host))
 # The same with an interpreter, which is cloned into cells.

@@ -118,7 +118,7 @@ $(SUITES:%=test-%): test-%: test-setup
 	$(RUN_TESTS) build suite:$*
 
 test-providers: test-setup ## run every test of every provider, also those that make test leaves out
-	+@BRIG_ALL_PROVIDERS=1 SUITE_TIMEOUT=7200 MAKE='$(MAKE)' BUILD='$(BUILD)' scripts/run-tests.sh build suite:provider
+	+@BRIG_ALL_PROVIDERS=1 SUITE_TIMEOUT=7200 MAKE='$(MAKE)' BUILD='$(BUILD)' scripts/run-tests.sh build suite:provider suite:gate
 
 test-vm: ## run the suite in a Debian guest with systemd and cgroup v2
 	@tests/vm/run

@@ -13,12 +13,12 @@ allowed() {
 	link_stubs) echo "" ;;
 	broker_client) echo "base kernel" ;;
 	net | http1 | framed) echo "base" ;;
-	agent) echo "base framed kernel" ;;
+	agent) echo "base framed kernel net" ;;
 	provider) echo "base kernel" ;;
 	run) echo "base kernel net provider" ;;
 	native) echo "base kernel net provider run" ;;
 	local) echo "base kernel provider run" ;;
-	agent_link) echo "base framed kernel provider run" ;;
+	agent_link) echo "base framed kernel net provider run" ;;
 	holder) echo "base agent_link framed kernel provider run native" ;;
 	oci) echo "base holder agent_link framed kernel provider run native" ;;
 	vm) echo "base holder agent_link framed kernel provider run native vm_init" ;;

@@ -6,10 +6,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "agent/network.h"
 #include "framed/frame.h"
 #include "kernel/landlock.h"
 
 #define AGENT_OUTPUT_BYTES 65536u /* one piece of output */
+/* The frames of the network in one turn: with output, they take half of the stream each. */
+#define AGENT_NETWORK_BYTES (2 * (FRAME_HEAD_BYTES + FRAME_RECORD_MOST))
 /* The limits that bound what an assignment may take. */
 #define AGENT_LIMITS_MAX 32u
 #define AGENT_TEXTS_MAX  65536u
@@ -60,8 +63,8 @@ struct agent {
 
 	unsigned char frame[FRAME_HEAD_BYTES + FRAME_DATA_MAX]; /* being received */
 	size_t have;
-	/* Frames to send: one piece of output at a time, and small ones. */
-	unsigned char outbox[FRAME_HEAD_BYTES + FRAME_VALUE_MAX + 256];
+	/* Frames to send: one piece of output at a time, some of the network, and small ones. */
+	unsigned char outbox[AGENT_NETWORK_BYTES + FRAME_HEAD_BYTES + FRAME_VALUE_MAX + 256];
 	size_t out_at, out_size;
 
 	char *directory;
@@ -91,6 +94,7 @@ struct agent {
 	int before[2];  /* so many bytes */
 	size_t drained; /* bytes after the program's end */
 	struct agent_feed input, to_driver;
+	struct agent_network network;
 	uint32_t marks;      /* not yet answered */
 	uint32_t value_size; /* of the memory file; 0: none */
 	bool value_sealed;   /* by the agent */

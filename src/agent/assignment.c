@@ -246,6 +246,8 @@ static const struct {
 	[FRAME_VALUE_FILE] = { take_value_file, FRAME_STEP_ASSIGNMENT },
 	[FRAME_CHANNEL] = { take_channel, FRAME_STEP_ASSIGNMENT },
 	[FRAME_RETURN] = { take_return, FRAME_STEP_ASSIGNMENT, true },
+	[FRAME_ADDRESS] = { network_address, FRAME_STEP_NETWORK },
+	[FRAME_PORT] = { network_port, FRAME_STEP_NETWORK },
 };
 
 int assignment_take(struct agent *agent, const struct frame_head *head, const unsigned char *data,

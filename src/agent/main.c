@@ -92,8 +92,12 @@ static void start(struct agent *agent)
 	enum frame_step step = FRAME_STEP_SPAWN;
 
 	disk_begin(agent);
-	int r = agent->state == AGENT_HOLDS ? waiting_go(agent, &step)
-					    : program_start(agent, &step);
+	int r = network_seal(agent);
+	if (r < 0) {
+		agent_fail(agent, FRAME_STEP_NETWORK, -r);
+		return;
+	}
+	r = agent->state == AGENT_HOLDS ? waiting_go(agent, &step) : program_start(agent, &step);
 	if (r < 0) {
 		agent_fail(agent, step, -r);
 		return;
@@ -134,6 +138,9 @@ static void take(struct agent *agent, const struct frame_head *head, const unsig
 		break;
 	case FRAME_MARK:
 		relay_mark(agent);
+		break;
+	case FRAME_FROM_GATE:
+		network_take(agent, data, head->size);
 		break;
 	case FRAME_SIGNAL:
 		send_signal(agent, frame_get_u32(data));
@@ -238,7 +245,8 @@ static void produce(struct agent *agent)
 	if (agent->state == AGENT_RETURNING && agent->alone) {
 		files_out_send(agent);
 	}
-	if (agent->state == AGENT_DRAINING && !relay_read(agent)) {
+	/* Bytes that the program has sent before its end are within the windows. */
+	if (agent->state == AGENT_DRAINING && !relay_read(agent) && !network_read(agent)) {
 		send_end(agent);
 	}
 }
@@ -247,6 +255,7 @@ static void produce(struct agent *agent)
 static int patience_ms(const struct agent *agent)
 {
 	bool due = agent->input.taken || agent->to_driver.taken || agent->marks ||
+		   (agent->state == AGENT_RUNNING && agent->network.due) ||
 		   agent->state == AGENT_DRAINING ||
 		   (agent->state == AGENT_RETURNING && agent->alone);
 
@@ -288,6 +297,8 @@ static void turn(struct agent *agent)
 		{ .fd = idle && runs ? agent->output[AGENT_STDOUT] : -1, .events = POLLIN },
 		{ .fd = idle && runs ? agent->output[AGENT_STDERR] : -1, .events = POLLIN },
 		{ .fd = idle && hears ? agent->output[AGENT_FROM_DRIVER] : -1, .events = POLLIN },
+		{ .fd = idle && runs ? agent->network.readable : -1, .events = POLLIN },
+		{ .fd = runs ? agent->network.writable : -1, .events = POLLIN },
 	};
 
 	int count = poll(ready, sizeof(ready) / sizeof(ready[0]), patience_ms(agent));
@@ -303,10 +314,14 @@ static void turn(struct agent *agent)
 	}
 	if (agent->state == AGENT_RUNNING) {
 		relay_write(agent);
+		network_write(agent);
 	}
 	if (agent->out_size == 0) {
 		/* Before any output: the answer to a mark divides it. */
 		relay_report(agent);
+		if (agent->state == AGENT_RUNNING) {
+			network_read(agent);
+		}
 		if (agent->state == AGENT_HOLDING && ready[7].revents) {
 			waiting_hear(agent);
 		}
@@ -373,6 +388,7 @@ int main(int argc, char **argv)
 	if (close_descriptors() < 0 || (argc > 1 && own_places(argv + 1) < 0)) {
 		return 125;
 	}
+	network_init(&agent);
 	agent.file = agent.input.fd = agent.to_driver.fd = agent.value = -1;
 	for (int i = 0; i < AGENT_OUTPUTS; i++) {
 		agent.output[i] = -1;

@@ -23,19 +23,23 @@
 
 /* --- capabilities ----------------------------------------------------------------------------- */
 
-static int give_up_all(void)
+static int give_up(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	const struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
+	struct __user_cap_data_struct sets[2] = { { 0 }, { 0 } };
 	unsigned long cap = 0;
 
 	while (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0) {
 		cap++;
 	}
-	if (errno != EINVAL || cap == 0) {
-		return -errno; /* EINVAL: it is the number after the last one */
+	/* EINVAL: it is the number after the last one. */
+	if (errno != EINVAL || cap == 0 || syscall(SYS_capget, &head, sets) < 0) {
+		return -errno;
 	}
-	return syscall(SYS_capset, &head, none) < 0 ? -errno : 0;
+	uint32_t kept = sets[0].permitted & CAP_TO_MASK(CAP_NET_ADMIN);
+	sets[0] = (struct __user_cap_data_struct){ .effective = kept, .permitted = kept };
+	sets[1] = (struct __user_cap_data_struct){ 0 };
+	return syscall(SYS_capset, &head, sets) < 0 ? -errno : 0;
 }
 
 int own_places(char *const *paths)
@@ -45,7 +49,7 @@ int own_places(char *const *paths)
 			return -errno;
 		}
 	}
-	return give_up_all();
+	return give_up();
 }
 
 /* --- the clock and random numbers ------------------------------------------------------------- */

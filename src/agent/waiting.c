@@ -44,7 +44,8 @@ int waiting_start(struct agent *agent, const unsigned char *name, size_t size,
 		return -ENOMEM;
 	}
 	agent->channel[0] = agent->channel[1] = ORDER_FD;
-	int r = program_start(agent, step);
+	int r = network_seal(agent);
+	r = r < 0 ? r : program_start(agent, step);
 	if (r < 0) {
 		return r;
 	}

@@ -54,6 +54,7 @@ int agent_link_listen(struct agent_link *link, struct run *run)
 		{ link->output[0], AGENT_LINK_STDOUT, EPOLLOUT | EPOLLET },
 		{ link->output[1], AGENT_LINK_STDERR, EPOLLOUT | EPOLLET },
 		{ link->channel, AGENT_LINK_CHANNEL, EPOLLIN | EPOLLOUT | EPOLLET },
+		{ link->network, AGENT_LINK_NETWORK, EPOLLIN | EPOLLOUT | EPOLLET },
 		{ link->place.root < 0 ? link->place.socket : -1, AGENT_LINK_PLACE, EPOLLIN },
 		{ link->timer, AGENT_LINK_TIMER, EPOLLIN },
 	};
@@ -97,6 +98,7 @@ int agent_link_open(struct agent_link *link, struct run *run, int fd, unsigned f
 		.place = OWN_TMPFS_NONE,
 		.timer = -1,
 		.channel = -1,
+		.network = -1,
 		.in = malloc(FRAME_BYTES),
 		.out = malloc(FRAME_BYTES),
 		.input = TAKE_FD(run->inside[0]),
@@ -124,6 +126,7 @@ void agent_link_close(struct agent_link *link)
 	plain_socket_close(&link->fd);
 	close_fd(&link->input);
 	close_fd(&link->channel);
+	close_fd(&link->network);
 	close_fd(&link->output[0]);
 	close_fd(&link->output[1]);
 	close_fd(&link->passed);

@@ -20,6 +20,7 @@ enum agent_link_event {
 	AGENT_LINK_STDOUT,
 	AGENT_LINK_STDERR,
 	AGENT_LINK_CHANNEL, /* of a driver */
+	AGENT_LINK_NETWORK, /* the line of the cell's gate */
 	AGENT_LINK_PLACE,   /* these two only if files are returned */
 	AGENT_LINK_TIMER,
 	AGENT_LINK_EVENTS,
@@ -31,6 +32,8 @@ struct agent_options {
 	bool returns;
 	/* The agent is root of a virtual machine: it sets its clock, and reseeds its generator. */
 	bool clock, entropy;
+	/* The gate's addresses are assigned in the cell: its kernel has no routes of type local. */
+	bool assigns;
 	/* The agent is root: it mounts the writable tmpfs on /sandbox, /tmp and /dev/shm. */
 	bool mounts;
 	/* The agent is root: the program has these ids, and no capabilities. 0: the agent's own */
@@ -60,6 +63,8 @@ enum assign_phase {
 	ASSIGN_PLACES,
 	ASSIGN_FILTER,
 	ASSIGN_LISTEN,
+	ASSIGN_ADDRESSES,
+	ASSIGN_PORTS,
 	ASSIGN_SCRIPT, /* these four only for an interpreter that waits */
 	ASSIGN_WAITING_ARGUMENTS,
 	ASSIGN_WAITING_VARIABLES,
@@ -116,6 +121,8 @@ struct agent_link {
 	int input;       /* owned: the reading end of the run's pipe; -1: closed */
 	/* owned: the inner end of a session's channel, whose other end is the session's; or -1 */
 	int channel;
+	int network;           /* owned: the line of the cell's gate; -1: none, or it is gone */
+	bool network_next;     /* its turn, of the streams to the agent */
 	enum value_file value; /* the memory file that the program gets */
 	bool more;             /* the last turn ended before the work did */
 	uint32_t listening;    /* the events of `fd` in the set; 0: it is not in there */
@@ -134,7 +141,7 @@ struct agent_link {
 /* One that is not open, and can be closed. */
 #define AGENT_LINK_CLOSED                                                                          \
 	{                                                                                          \
-		.fd = -1, .input = -1, .channel = -1, .output = { -1, -1 },                        \
+		.fd = -1, .input = -1, .channel = -1, .network = -1, .output = { -1, -1 },         \
 		.place = OWN_TMPFS_NONE, .files = { .root = -1, .file = -1 }, .timer = -1,         \
 		.passed = -1                                                                       \
 	}
@@ -146,6 +153,11 @@ struct agent_link {
 int agent_link_open(struct agent_link *link, struct run *run, int fd, unsigned first_event,
 		    int (*on_ready)(struct run *run), const struct agent_options *options);
 void agent_link_close(struct agent_link *link);
+/*
+ * Before the assignment: the agent forwards the cell's connections on this line of its gate
+ * (net/gate_messages.h). Takes it. 0 or -errno.
+ */
+int agent_link_network(struct agent_link *link, struct run *run, int line);
 /* Adds its descriptors to the run's new set. */
 int agent_link_listen(struct agent_link *link, struct run *run);
 /* One of its descriptors is ready. 0, or -errno: the run must not go on. */
@@ -195,6 +207,11 @@ int files_late(struct agent_link *link, struct run *run);
 void files_complete(struct agent_link *link, struct run *run);
 /* The result says so if they are missing. */
 void files_note(struct agent_link *link, struct run *run);
+
+/* The network: link_network.c. Passes a record on. 1: the gate has it; 0: later; -errno. */
+int network_pass(struct agent_link *link, size_t size);
+/* Receives a record of at most `room` bytes; 0: none is there now. */
+size_t network_read(struct agent_link *link, unsigned char *at, size_t room);
 
 /* Puts the next frame into link->out. 1: there is one; 0: not now; -errno. See assign.c. */
 int assign_next(struct agent_link *link, const struct spec *spec);

@@ -9,6 +9,7 @@
 
 #include "agent_link/agent_link.h"
 #include "base/cleanup.h"
+#include "net/rule.h"
 #include "run/spec/landlock_places.h"
 #include "run/spec/rlimits.h"
 
@@ -354,6 +355,34 @@ static int put_channel(struct agent_link *link, const struct spec *spec)
 	return put(link, FRAME_CHANNEL, 8);
 }
 
+/* --- the network ------------------------------------------------------------------------------ */
+
+static int put_address(struct agent_link *link, const struct spec *spec)
+{
+	if (link->network < 0 || link->index == spec->gate_routes_count) {
+		return next_phase(link);
+	}
+	const struct net_prefix *prefix = &spec->gate_routes[link->index++];
+	struct frame_address range = { .assigned = link->options.assigns,
+				       .family = prefix->address.family,
+				       .bits = prefix->bits };
+	memcpy(range.bytes, prefix->address.bytes, sizeof(range.bytes));
+	frame_put_address(data_of(link), &range);
+	return put(link, FRAME_ADDRESS, FRAME_ADDRESS_BYTES);
+}
+
+/* That of DNS is the first. */
+static int put_port(struct agent_link *link, const struct spec *spec)
+{
+	if (link->network < 0 || link->index > spec->gate_ports_count) {
+		return next_phase(link);
+	}
+	frame_put_u32(data_of(link),
+		      link->index ? spec->gate_ports[link->index - 1] : NET_DNS_PORT);
+	link->index++;
+	return put(link, FRAME_PORT, 4);
+}
+
 static int put_start(struct agent_link *link, const struct spec *spec)
 {
 	(void)spec;
@@ -394,7 +423,14 @@ static int put_stream(struct agent_link *link, const struct source *source)
 	return put(link, source->end, 0);
 }
 
-static int put_input(struct agent_link *link, const struct spec *spec)
+static int put_record(struct agent_link *link)
+{
+	size_t n = network_read(link, data_of(link), frame_table[FRAME_FROM_GATE].most);
+
+	return n ? put(link, FRAME_FROM_GATE, n) : 0;
+}
+
+static int put_streams(struct agent_link *link)
 {
 	const struct source channel = { &link->channel, &link->reports.driver, FRAME_TO_DRIVER,
 					FRAME_TO_DRIVER_END };
@@ -402,8 +438,21 @@ static int put_input(struct agent_link *link, const struct spec *spec)
 				      FRAME_INPUT_END };
 	int r = put_stream(link, &channel);
 
-	(void)spec;
 	return r == 0 ? put_stream(link, &input) : r;
+}
+
+/* In turns: the bytes of a host do not keep those of the run waiting, and the other way round. */
+static int put_input(struct agent_link *link, const struct spec *spec)
+{
+	int r = link->network_next ? put_record(link) : put_streams(link);
+
+	(void)spec;
+	if (r == 0) {
+		r = link->network_next ? put_streams(link) : put_record(link);
+	} else {
+		link->network_next = !link->network_next;
+	}
+	return r;
 }
 
 #define BOTH (ASSIGN_AHEAD | ASSIGN_RUN)
@@ -425,6 +474,8 @@ static const struct {
 	[ASSIGN_PLACES] = { put_place, ASSIGN_AHEAD, FRAME_STEP_ASSIGNMENT },
 	[ASSIGN_FILTER] = { put_filter, ASSIGN_AHEAD, FRAME_STEP_ASSIGNMENT },
 	[ASSIGN_LISTEN] = { put_listen, ASSIGN_AHEAD, FRAME_STEP_ASSIGNMENT },
+	[ASSIGN_ADDRESSES] = { put_address, ASSIGN_AHEAD, FRAME_STEP_NETWORK },
+	[ASSIGN_PORTS] = { put_port, ASSIGN_AHEAD, FRAME_STEP_NETWORK },
 	[ASSIGN_SCRIPT] = { put_script, ASSIGN_HOLD, FRAME_STEP_WAIT },
 	[ASSIGN_WAITING_ARGUMENTS] = { put_waiting_argument, ASSIGN_HOLD, FRAME_STEP_WAIT },
 	[ASSIGN_WAITING_VARIABLES] = { put_variable, ASSIGN_HOLD, FRAME_STEP_WAIT },

@@ -33,6 +33,9 @@ static const struct {
 			      "remove warm.wait from the file of the runtime" },
 	[FRAME_STEP_LANDLOCK] = { "landlock", "cannot restrict files with Landlock",
 				  "see brig doctor" },
+	[FRAME_STEP_NETWORK] = { "network", "the agent cannot make the addresses of the gate",
+				 "leave ranges of addresses out of the network rules, or use "
+				 "another provider" },
 };
 
 int agent_link_error(const struct agent_link *link, struct brig_error *err)

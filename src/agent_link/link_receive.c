@@ -108,6 +108,8 @@ static int take_frame(struct agent_link *link, struct run *run, const struct fra
 	if (head->kind == FRAME_STDOUT || head->kind == FRAME_STDERR ||
 	    (head->kind == FRAME_FROM_DRIVER && link->reports.has_channel)) {
 		r = pass_on(link, head);
+	} else if (head->kind == FRAME_TO_GATE && link->reports.has_gate) {
+		r = network_pass(link, head->size);
 	} else if (head->kind == FRAME_READY && files_missing(link)) {
 		r = 0; /* there is no place for its files yet */
 		link->blocked = true;

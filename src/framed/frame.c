@@ -3,6 +3,7 @@
 #include "framed/frame.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define ANY FRAME_DATA_MAX
 
@@ -54,6 +55,10 @@ const struct frame_info frame_table[FRAME_KINDS] = {
 	[FRAME_LISTENER] = { "listener", 0, 0 },
 	[FRAME_WAIT] = { "wait", 1, 255 },
 	[FRAME_WAITING] = { "waiting", 0, 0 },
+	[FRAME_ADDRESS] = { "address", FRAME_ADDRESS_BYTES, FRAME_ADDRESS_BYTES },
+	[FRAME_PORT] = { "port", 4, 4 },
+	[FRAME_FROM_GATE] = { "from gate", FRAME_RECORD_LEAST, FRAME_RECORD_MOST },
+	[FRAME_TO_GATE] = { "to gate", FRAME_RECORD_LEAST, FRAME_RECORD_MOST },
 };
 
 void frame_put_u32(unsigned char *at, uint32_t value)
@@ -171,4 +176,25 @@ void frame_get_left(const unsigned char at[FRAME_LEFT_BYTES], struct frame_left 
 		.too_many = frame_get_u32(at + 8),
 		.over = frame_get_u32(at + 12),
 	};
+}
+
+void frame_put_address(unsigned char at[FRAME_ADDRESS_BYTES], const struct frame_address *value)
+{
+	frame_put_u32(at, value->assigned);
+	at[4] = value->family;
+	at[5] = value->bits;
+	memcpy(at + 6, value->bytes, sizeof(value->bytes));
+}
+
+int frame_get_address(const unsigned char at[FRAME_ADDRESS_BYTES], struct frame_address *ret)
+{
+	*ret = (struct frame_address){
+		.assigned = frame_get_u32(at),
+		.family = at[4],
+		.bits = at[5],
+	};
+	memcpy(ret->bytes, at + 6, sizeof(ret->bytes));
+	return (ret->family == 4 && ret->bits <= 32) || (ret->family == 6 && ret->bits <= 128)
+		       ? 0
+		       : -EPROTO;
 }

@@ -25,6 +25,9 @@
 /* The largest memory file of a value. */
 #define FRAME_VALUE_MAX 81920u
 #define FRAME_VERSION   4u
+/* A record of net/cell_stream.h. */
+#define FRAME_RECORD_LEAST 8u
+#define FRAME_RECORD_MOST  (8u + 32768u)
 
 enum frame_kind {
 	/* to the agent: for one that is root of its kernel or its container; only if brig asks */
@@ -85,6 +88,12 @@ enum frame_kind {
 	 */
 	FRAME_WAIT,
 	FRAME_WAITING, /* from the agent: it waits, and takes the rest of an assignment */
+	/* where the cell's network is the agent's: before the start: */
+	FRAME_ADDRESS, /* struct frame_address: connections there are the gate's... */
+	FRAME_PORT,    /* ...to this port, u32: the agent listens; one each */
+	/* ...and after it: */
+	FRAME_FROM_GATE, /* to the agent: a record of net/cell_stream.h */
+	FRAME_TO_GATE,   /* from the agent: likewise */
 	FRAME_KINDS,
 };
 
@@ -110,6 +119,7 @@ enum frame_step {
 	FRAME_STEP_IDS,
 	FRAME_STEP_LANDLOCK,
 	FRAME_STEP_WAIT,
+	FRAME_STEP_NETWORK,
 	FRAME_STEPS,
 };
 
@@ -159,6 +169,15 @@ struct frame_left {
 	uint32_t odd_names, too_deep, too_many, over;
 };
 
+/* A range of addresses of the cell's own loopback. */
+#define FRAME_ADDRESS_BYTES 22u
+struct frame_address {
+	uint32_t assigned; /* 1: the first of them is assigned; 0: a route of type local */
+	uint8_t family;    /* 4, 6 */
+	uint8_t bits;
+	uint8_t bytes[16];
+};
+
 struct frame_head {
 	enum frame_kind kind;
 	uint32_t size;
@@ -181,5 +200,8 @@ void frame_put_disk(unsigned char at[FRAME_DISK_BYTES], const struct frame_disk 
 void frame_get_disk(const unsigned char at[FRAME_DISK_BYTES], struct frame_disk *ret);
 void frame_put_left(unsigned char at[FRAME_LEFT_BYTES], const struct frame_left *value);
 void frame_get_left(const unsigned char at[FRAME_LEFT_BYTES], struct frame_left *ret);
+void frame_put_address(unsigned char at[FRAME_ADDRESS_BYTES], const struct frame_address *value);
+/* 0, or -EPROTO: no such family, or more bits than it has. */
+int frame_get_address(const unsigned char at[FRAME_ADDRESS_BYTES], struct frame_address *ret);
 void frame_get_exit(const unsigned char at[FRAME_EXIT_BYTES], struct frame_exit *ret);
 #endif

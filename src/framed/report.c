@@ -42,6 +42,7 @@ static const struct {
 	[FRAME_FAILED] = { IN(REPORT_NEW) | IN(REPORT_READY), true, REPORT_OVER },
 	[FRAME_LISTENER] = { IN(REPORT_READY), false, 0 },
 	[FRAME_WAITING] = { IN(REPORT_READY), false, 0 },
+	[FRAME_TO_GATE] = { IN(REPORT_RUNNING), false, 0 },
 };
 
 int report_allow(const struct report_reader *reader, const struct frame_head *head)
@@ -101,6 +102,12 @@ static int take_from_driver(struct report_reader *reader, const unsigned char *d
 {
 	(void)data;
 	return reader->has_channel ? 0 : -EPROTO;
+}
+
+static int take_to_gate(struct report_reader *reader, const unsigned char *data)
+{
+	(void)data;
+	return reader->has_gate ? 0 : -EPROTO;
 }
 
 static int take_marked(struct report_reader *reader, const unsigned char *data)
@@ -185,6 +192,7 @@ static int (*const takers[FRAME_KINDS])(struct report_reader *, const unsigned c
 	[FRAME_FROM_DRIVER] = take_from_driver,
 	[FRAME_DRIVER_TAKEN] = take_driver_taken,
 	[FRAME_DRIVER_CLOSED] = take_driver_closed,
+	[FRAME_TO_GATE] = take_to_gate,
 	[FRAME_MARKED] = take_marked,
 	[FRAME_VALUE] = take_value,
 	[FRAME_DISK] = take_disk,

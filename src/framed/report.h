@@ -26,6 +26,7 @@ struct report_reader {
 		int closed;    /* the program reads no more */
 	} input, driver;
 	int has_channel;       /* set by the sender: there is a driver */
+	int has_gate;          /* set by the sender: there is a network, with a gate */
 	uint32_t marks;        /* set by the sender: that were not answered */
 	int wants_waiting;     /* set by the sender: an interpreter was told to wait */
 	int wants_value;       /* set by the sender: a value comes before EXITED */

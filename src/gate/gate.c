@@ -10,6 +10,9 @@
  * address tells the destination. The gate answers the cell's DNS queries with made-up addresses,
  * resolves the true ones itself when a connection comes, checks them, and passes bytes on.
  *
+ * Some cells share no kernel with the gate. There the agent in the cell listens, and forwards each
+ * connection as a stream of records (cell_streams.c), with the address that the program named.
+ *
  * Privileges: at its start those of its parent, to read /etc/resolv.conf and /etc/hosts and to
  * change its ids. Then it is sealed (seal.c): no files, no children, no foreign ids, and only
  * sockets of the network. All bytes of the cell and of the hosts outside are read after that.
@@ -31,8 +34,6 @@
 #include "gate/tls/tls_opener.h"
 #include "kernel/sys.h"
 
-enum { STATUS_FINE = 0, STATUS_BROKEN_RULES = 1, STATUS_WRONG_START = 2, STATUS_FAILED = 125 };
-
 static bool is_line(int fd)
 {
 	int type = 0;
@@ -49,6 +50,7 @@ static void on_warden(void *user, uint32_t events)
 	/* Any event is the end: after GATE_BEGIN the warden sends nothing more. */
 	gate_listen_done(gate);
 	connection_free_all(gate);
+	streams_free_all(gate);
 	report_total(gate);
 	loop_stop(gate->loop);
 }
@@ -59,10 +61,14 @@ static void on_cell(void *user, uint32_t events)
 
 	(void)events;
 	if (gate_read_cell(gate) < 0) {
-		_exit(STATUS_BROKEN_RULES);
+		_exit(GATE_BROKEN_RULES);
 	}
 	loop_remove(TAKE_PTR(gate->cell));
-	close(GATE_FD_CELL);
+	if (!gate->forwarded.begun) {
+		close(GATE_FD_CELL);
+	} else if (streams_begin(gate) < 0) {
+		_exit(GATE_FAILED);
+	}
 }
 
 /* Does the host have a route to IPv6 addresses? An unused socket is enough to find out. */
@@ -137,12 +143,12 @@ int gate_program(const struct tls_opener *opener)
 	struct gate gate = { .opener = opener, .routes = -1 };
 
 	if (!is_line(GATE_FD_WARDEN) || !is_line(GATE_FD_CELL)) {
-		return STATUS_WRONG_START;
+		return GATE_WRONG_START;
 	}
 	prctl(PR_SET_NAME, "brig-gate", 0, 0, 0);
 	(void)setsid();
 	signal(SIGPIPE, SIG_IGN);
 	int r = chdir("/") < 0 ? -errno : prepare(&gate);
 	r = r < 0 ? r : loop_run(gate.loop);
-	return r == -EPROTO ? STATUS_BROKEN_RULES : r < 0 ? STATUS_FAILED : STATUS_FINE;
+	return r == -EPROTO ? GATE_BROKEN_RULES : r < 0 ? GATE_FAILED : GATE_FINE;
 }

@@ -6,6 +6,7 @@
 #include "base/bytes/buf.h"
 #include "gate/dns/name_table.h"
 #include "gate/dns/resolve.h"
+#include "net/cell_stream.h"
 #include "net/gate_messages.h"
 
 #define GATE_LISTENERS_MAX (NET_PORTS_MAX + 2)
@@ -17,7 +18,16 @@
 #define GATE_UNKNOWN_NAME_NS   UINT64_C(1000000000)
 
 struct cell_connection;
+struct cell_stream;
 struct tls_opener;
+
+/* Exit statuses. */
+enum {
+	GATE_FINE = 0,
+	GATE_BROKEN_RULES = 1,
+	GATE_WRONG_START = 2,
+	GATE_FAILED = 125,
+};
 
 struct gate_listener {
 	struct gate *gate;
@@ -55,6 +65,16 @@ struct gate {
 	struct gate_listener listeners[GATE_LISTENERS_MAX];
 	unsigned listeners_count;
 	struct loop_source *warden, *cell;
+	/* Where the cell's connections come over the stream of its agent: cell_streams.c. */
+	struct cell_streams {
+		struct cell_stream *list; /* owned */
+		unsigned count;
+		uint32_t last; /* the highest number so far */
+		bool begun;
+		bool full;                           /* the line takes no record now */
+		unsigned char held[CELL_RECORD_MAX]; /* it waits for the line; 0 bytes: none */
+		size_t held_size;
+	} forwarded;
 	int routes; /* owned; to ask which addresses are the host's own. -errno: cannot be asked */
 
 	struct cell_connection *connections; /* owned, a list */
@@ -108,8 +128,24 @@ bool gate_charge(struct gate *gate, uint64_t bytes);
 /* The budget is used up: reports to the warden, and ends all connections. */
 void gate_end_budget(struct gate *gate);
 
+/* Where a connection of the cell leads. */
+struct cell_origin {
+	bool known;
+	struct net_address to;
+	uint16_t port;
+	uint32_t stream; /* 0: it is a socket of the cell's network */
+};
+
 /* A new connection of the cell: connection.c. Takes the socket. */
 void connection_new(struct gate *gate, int fd);
+void connection_from(struct gate *gate, int fd, const struct cell_origin *origin);
+/* Records of the agent come on the line of the cell: cell_streams.c. 0 or -errno. */
+int streams_begin(struct gate *gate);
+/* One record. 0 or -EPROTO, -ENOMEM. */
+int streams_take(struct gate *gate, const unsigned char *data, size_t size);
+/* The connection of this stream ended early: so its program sees a reset. 0: of no stream. */
+void streams_cut(struct gate *gate, uint32_t number);
+void streams_free_all(struct gate *gate);
 /* The same for DNS by TCP: dns_stream.c. */
 void dns_stream_new(struct gate *gate, int fd);
 void connection_free_all(struct gate *gate);

@@ -193,8 +193,14 @@ int gate_read_cell(struct gate *gate)
 			memcpy(fds, CMSG_DATA(head), count * sizeof(int));
 		}
 	}
+	if (n == sizeof(word) && word.kind == GATE_STREAMS && count == 0 && gate->limits.streamed &&
+	    !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
+		gate->forwarded.begun = true;
+		return 1;
+	}
 	if (n != sizeof(word) || word.kind != GATE_LISTENERS || word.value != count ||
-	    (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || gate->listeners_count) {
+	    gate->limits.streamed || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) ||
+	    gate->listeners_count) {
 		for (unsigned i = 0; i < count; i++) {
 			close(fds[i]);
 		}

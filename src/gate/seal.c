@@ -17,10 +17,12 @@
 #include "kernel/caps.h"
 #include "kernel/filter/filter_seal.h"
 #include "kernel/landlock.h"
+#include "net/cell_stream.h"
 
 /* Two sockets and two pipes each; and its own. */
 #define FILES_OF_CONNECTION 6
 #define FILES_OF_OPENED     4 /* and two pairs of sockets that carry the content */
+#define FILES_OF_STREAM     2 /* a pair, whose other end is a connection's */
 #define FILES_MORE          128
 #define MEMORY_BYTES        (256u << 20)
 
@@ -49,6 +51,8 @@ static const struct filter_test plain_option = {
 #define PLAIN  1u
 #define OPENER 2u /* a gate that opens TLS */
 #define BOTH   (PLAIN | OPENER)
+/* In addition, where connections come over the agent's stream. */
+#define STREAMED 4u
 
 static const struct sealed_call calls[] = {
 	{ "recvfrom", BOTH, "first bytes, DNS, messages of the warden", NULL, 0 },
@@ -90,8 +94,8 @@ static const struct sealed_call calls[] = {
 	{ "exit", BOTH, "the end", NULL, 0 },
 	{ "exit_group", BOTH, "the end", NULL, 0 },
 
-	/* Further calls where TLS is opened. */
-	{ "socketpair", OPENER, "the sockets that carry the content", of_this_process,
+	/* Further calls where TLS is opened, or connections come over a stream. */
+	{ "socketpair", OPENER | STREAMED, "the sockets that carry the content", of_this_process,
 	  ARRAY_SIZE(of_this_process) },
 	{ "sysinfo", OPENER, "the C library sorts authorities, and asks how much memory there is",
 	  NULL, 0 },
@@ -116,7 +120,8 @@ static int limit(int what, rlim_t value)
 static int seal_limits(const struct gate *gate)
 {
 	rlim_t each = FILES_OF_CONNECTION + (gate->opener ? FILES_OF_OPENED : 0);
-	int r = limit(RLIMIT_NOFILE, gate->limits.connections * each + FILES_MORE);
+	rlim_t streams = gate->limits.streamed ? CELL_STREAMS_MAX * FILES_OF_STREAM : 0;
+	int r = limit(RLIMIT_NOFILE, gate->limits.connections * each + streams + FILES_MORE);
 
 	r = r < 0 ? r : limit(RLIMIT_CORE, 0);
 	r = r < 0 ? r : limit(RLIMIT_FSIZE, 0);
@@ -155,6 +160,6 @@ int gate_seal(const struct gate *gate)
 	if (r == 0 && abi > 0) {
 		r = landlock_enforce(abi, NULL, 0);
 	}
-	return r < 0 ? r
-		     : filter_seal(calls, ARRAY_SIZE(calls), gate->opener ? OPENER : PLAIN, NULL);
+	unsigned users = (gate->opener ? OPENER : PLAIN) | (gate->limits.streamed ? STREAMED : 0u);
+	return r < 0 ? r : filter_seal(calls, ARRAY_SIZE(calls), users, NULL);
 }

@@ -409,6 +409,7 @@ void held_close(struct run *run)
 	close_fd(&held->proc);
 	close_fd(&held->sockets);
 	close_fd(&held->log);
+	close_fd(&held->gate);
 	buf_done(&held->bundle);
 	strlist_done(&held->arguments);
 	for (size_t i = 0; i < held->files.count; i++) {

@@ -86,6 +86,7 @@ struct held_cell {
 	int proc;             /* owned: of the holder; -1: none */
 	int sockets;          /* owned: the cell's sockstat, where no group counts; -1 */
 	int log;              /* owned: the tool's messages; -1: closed */
+	int gate; /* owned: the line of a gate that the agent forwards connections to; -1: none */
 	char messages[HELD_LOG_BYTES];
 	size_t messages_size;
 	struct agent_link link;

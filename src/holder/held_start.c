@@ -44,12 +44,19 @@ int held_open(struct run *run, const struct held_kind *kind, struct brig_error *
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a cell");
 	}
 	held->kind = kind;
-	held->pidfd = held->control = held->proc = held->sockets = held->log = -1;
+	held->pidfd = held->control = held->proc = held->sockets = held->log = held->gate = -1;
 	held->outer = spec->ranged ? spec->first_id : spec->caller_uid;
 	held->outer_group = spec->ranged ? spec->first_id : spec->caller_gid;
 	held->ids = spec->ranged ? 2 : 1;
 	held->link = (struct agent_link)AGENT_LINK_CLOSED;
 	call_listener_init(&held->calls, run, HELD_EVENT_CALLS);
+	/* A copy: the machine may start long after this. */
+	if (spec->provider->network_by_stream && spec->gate >= 0) {
+		held->gate = fcntl(spec->gate, F_DUPFD_CLOEXEC, 3);
+		if (held->gate < 0) {
+			return error_errno(err, BRIG_E_SYSTEM, errno, "cannot connect the gate");
+		}
+	}
 	return plan_make(spec, &held->plan, err);
 }
 
@@ -326,6 +333,9 @@ static int start_all(struct run *run, struct channels *channels)
 	r = r < 0 ? r
 		  : agent_link_open(&held->link, run, TAKE_FD(channels->stream[0]), HELD_EVENT_LINK,
 				    held_ready, held->kind->agent ? held->kind->agent : &listening);
+	if (r == 0 && held->gate >= 0) {
+		r = agent_link_network(&held->link, run, TAKE_FD(held->gate));
+	}
 	r = r < 0 ? r : send(held->control, "g", 1, MSG_NOSIGNAL) == 1 ? 0 : -errno;
 	if (r < 0) {
 		return r;

@@ -39,6 +39,8 @@ enum gate_kind {
 	GATE_BEGIN,
 	/* brig-init -> gate, once, with the sockets: DNS by UDP, DNS by TCP, then one each port */
 	GATE_LISTENERS,
+	/* or warden -> gate, on the same line: records of net/cell_stream.h follow, both ways */
+	GATE_STREAMS,
 	/* gate -> warden */
 	GATE_AUTHORITY, /* once, first, where TLS is opened */
 	GATE_CONNECTION,
@@ -53,8 +55,8 @@ struct gate_limits {
 	uint64_t bytes;       /* both directions, all connections */
 	uint32_t connections; /* at a time */
 	uint32_t connections_total;
-	uint32_t rate; /* new ones in a second */
-	uint32_t unused;
+	uint32_t rate;     /* new ones in a second */
+	uint32_t streamed; /* 1: connections come by GATE_STREAMS, and there are no listeners */
 };
 
 struct gate_rule {

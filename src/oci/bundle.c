@@ -13,7 +13,7 @@
 
 #define PROGRAM_ID 1000
 /* Of the five sets of capabilities, those that an agent needs: the first. */
-#define GIVEN_SETS 3
+#define HELD_SETS 3
 
 /* An id of the container, and the id of the holder's user namespace that it stands for. */
 struct id_pair {
@@ -81,17 +81,36 @@ static void put_limits(struct json_out *json, const struct spec *spec)
 	json_close(json, ']');
 }
 
-static void put_process(struct json_out *json, const struct ids *ids, const struct spec *limited)
+/*
+ * What the agent does with a capability of gVisor's kernel before the program begins, and it gives
+ * each of them up then. /dev can be written there, and belongs to root, which the program of an
+ * ordinary user is: the agent gives it away. And it assigns the addresses of the gate.
+ */
+struct duties {
+	bool gives, assigns;
+};
+
+/* Those for the addresses are not in the bounding set: a program that is executed has none. */
+static void put_capabilities(struct json_out *json, struct duties duties)
 {
 	static const char *const sets[] = { "bounding", "effective", "permitted", "inheritable",
 					    "ambient" };
-	/*
-	 * gVisor's /dev can be written, and belongs to root, which the program of an ordinary user
-	 * is there: the agent gives it away, and then gives up these capabilities.
-	 */
+	static const char *const names[] = { "CAP_NET_ADMIN", "CAP_CHOWN", "CAP_SETPCAP" };
+	const size_t last = duties.gives ? ARRAY_SIZE(names) : 1;
+
+	json_open(json, "capabilities", '{');
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
+		size_t first = duties.assigns && i > 0 ? 0 : 1;
+		put_list(json, sets[i], names + first, i < HELD_SETS ? last - first : 0);
+	}
+	json_close(json, '}');
+}
+
+static void put_process(struct json_out *json, const struct ids *ids, const struct spec *limited)
+{
 	static const char *const agent[] = { "/" HOLDER_AGENT, "/dev", "/dev/net" };
-	static const char *const giving[] = { "CAP_CHOWN", "CAP_SETPCAP" };
-	bool gives = limited && ids->program == 0;
+	const struct duties duties = { .gives = limited && ids->program == 0,
+				       .assigns = limited && limited->gate_ports_count };
 
 	json_open(json, "process", '{');
 	json_bool(json, "terminal", false);
@@ -99,14 +118,10 @@ static void put_process(struct json_out *json, const struct ids *ids, const stru
 	json_u64(json, "uid", ids->program);
 	json_u64(json, "gid", ids->program);
 	json_close(json, '}');
-	put_list(json, "args", agent, gives ? ARRAY_SIZE(agent) : 1);
+	put_list(json, "args", agent, duties.gives ? ARRAY_SIZE(agent) : 1);
 	put_list(json, "env", NULL, 0);
 	json_text(json, "cwd", "/");
-	json_open(json, "capabilities", '{');
-	for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
-		put_list(json, sets[i], giving, gives && i < GIVEN_SETS ? ARRAY_SIZE(giving) : 0);
-	}
-	json_close(json, '}');
+	put_capabilities(json, duties);
 	json_bool(json, "noNewPrivileges", true);
 	if (limited) {
 		put_limits(json, limited);

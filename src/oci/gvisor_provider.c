@@ -39,7 +39,11 @@ static int ready(struct run *run)
 	return 1;
 }
 
+/* Its kernel has no routes of type local; but all addresses of the loopback's networks are. */
+static const struct agent_options agent = { .assigns = true };
+
 static const struct held_kind sandbox = {
+	.agent = &agent,
 	.product = "container",
 	.step = "runtime",
 	.other = "the one of bookworm-backports",
@@ -138,9 +142,11 @@ const struct provider gvisor_provider = {
 	.about = "a container with gVisor's kernel (runsc), with brig's agent in it",
 	.abilities = ABILITY_BIT(ABILITY_WALLS) | ABILITY_BIT(ABILITY_OWN_ROOT) |
 		     ABILITY_BIT(ABILITY_MOUNTS) | ABILITY_BIT(ABILITY_CALL_RULES) |
-		     ABILITY_BIT(ABILITY_HOLD) | ABILITY_BIT(ABILITY_VALUE) |
-		     ABILITY_BIT(ABILITY_SESSIONS) | ABILITY_BIT(ABILITY_VENV),
+		     ABILITY_BIT(ABILITY_NETWORK) | ABILITY_BIT(ABILITY_HOLD) |
+		     ABILITY_BIT(ABILITY_VALUE) | ABILITY_BIT(ABILITY_SESSIONS) |
+		     ABILITY_BIT(ABILITY_VENV),
 	.layers = GVISOR_LAYERS,
+	.network_by_stream = true,
 	.own_processes = OWN_TASKS,
 	.inner_processes = 1, /* the agent */
 	.tasks_each = TASKS_EACH,

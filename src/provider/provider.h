@@ -74,6 +74,11 @@ struct provider {
 	 * that brig reads, writes and returns none.
 	 */
 	bool keeps_files;
+	/*
+	 * The gate shares no network with its cells: the agent in the cell forwards connections
+	 * over its stream.
+	 */
+	bool network_by_stream;
 	/* How long a session's driver may take to answer an interrupt; 0: the usual time. */
 	uint64_t answer_ns;
 	/* Processes of the provider's own in a cell's group: brig-init, a supervisor, an agent. */

@@ -168,11 +168,13 @@ const struct provider vm_provider = {
 	.name = "vm",
 	.about = "a virtual machine by qemu (KVM, or emulation if allowed) with brig's agent in it",
 	.abilities = ABILITY_BIT(ABILITY_WALLS) | ABILITY_BIT(ABILITY_OWN_ROOT) |
-		     ABILITY_BIT(ABILITY_CALL_RULES) | ABILITY_BIT(ABILITY_HOLD) |
-		     ABILITY_BIT(ABILITY_VALUE) | ABILITY_BIT(ABILITY_SESSIONS),
+		     ABILITY_BIT(ABILITY_CALL_RULES) | ABILITY_BIT(ABILITY_NETWORK) |
+		     ABILITY_BIT(ABILITY_HOLD) | ABILITY_BIT(ABILITY_VALUE) |
+		     ABILITY_BIT(ABILITY_SESSIONS),
 	.layers = VM_LAYERS,
 	.own_groups = true,
 	.keeps_files = true,
+	.network_by_stream = true,
 	.answer_ns = 5000000000ull, /* emulation on a busy host */
 	.own_processes = 2,         /* holder and qemu, whose threads are counted apart */
 	.inner_processes = 0,

@@ -16,6 +16,8 @@
 #include "agent_link/agent_link.h"
 #include "base/cleanup.h"
 #include "base/files/fdpass.h"
+#include "net/cell_stream.h"
+#include "net/gate_messages.h"
 
 #define SIZE_MAX_INPUT (256u << 10)
 #define READY_BYTES    12u /* the frame READY */
@@ -111,11 +113,25 @@ static ssize_t send_with(int to, const uint8_t *data, size_t size, int fd)
 	return fdpass_send(to, &part, 1, &fd, fd >= 0, 0);
 }
 
+/* Only records of the right form reach the gate. One is sent back, as if it were an answer. */
+static void hear_records(int gate)
+{
+	unsigned char record[CELL_RECORD_MAX + 1];
+	struct cell_record one;
+	ssize_t n;
+
+	while ((n = read(gate, record, sizeof(record))) > 0) {
+		bool greeting = n == sizeof(struct gate_word) && record[0] == GATE_STREAMS;
+		must(greeting || cell_record_read(record, (size_t)n, true, &one) == 0);
+		(void)!write(gate, record, (size_t)n);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct run run;
 	struct agent_link link;
-	int input = -1, ends[2], channel[2], r = 0;
+	int input = -1, ends[2], channel[2], gate[2], r = 0;
 	char drop[65536];
 
 	size = size < SIZE_MAX_INPUT ? size : SIZE_MAX_INPUT;
@@ -128,6 +144,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, channel) == 0);
 	link.channel = channel[0];
 	link.reports.has_channel = 1;
+	must(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, gate) == 0);
+	must(agent_link_network(&link, &run, gate[0]) == 0);
 	must(run_make_value(&run.value) == 0);
 	run.options.value = VALUE_GUARDED;
 	if (size % 2) {
@@ -145,6 +163,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		while (read(channel[1], drop, sizeof(drop)) > 0) {
 		}
+		hear_records(gate[1]);
 	}
 	must(r == 0 || link.ended);
 	close(ends[1]);
@@ -153,6 +172,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(!run.facts.exited || link.reports.state == REPORT_OVER);
 	agent_link_close(&link);
 	close(channel[1]);
+	close(gate[1]);
 	must(lseek(run.value, 0, SEEK_END) == RUN_FILE_BYTES);
 	close_fd(&run.value);
 	close_run(&run, &input);

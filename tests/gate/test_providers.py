@@ -2,14 +2,28 @@
 """The gate with every provider that has a network: the core of the other tests in this folder."""
 
 import json
+import os
+import pathlib
+import sys
 
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "host"))
+
+import machines  # noqa: E402
 
 PROVIDERS = {
     "oci-crun": {"provider": "oci", "oci": {"runtime": "crun"}},
     "oci-runc": {"provider": "oci", "oci": {"runtime": "runc"}},
     "launcher-bubblewrap": {"provider": "launcher", "launcher": {"name": "bubblewrap"}},
+    "gvisor": {"provider": "gvisor"},
+    "vm": {"provider": "vm", "limits": {"wall": "2m"}},
 }
+# In `make test` these have the tests of CORE, and every one with BRIG_ALL_PROVIDERS=1.
+SLOW = ("gvisor", "vm")
+CORE = {"gvisor": ("test_allowed_and_others", "test_bytes", "test_opened", "test_no_gate_no_network",
+                   "test_nothing_but_the_gate"),
+        "vm": ("test_allowed_and_others", "test_nothing_but_the_gate")}
 GET = """
 import urllib.request as u
 for url in {urls!r}:
@@ -41,9 +55,13 @@ class Networked:
         self.name, self.runner, self.directory = name, run, directory
         directory.chmod(0o755)
         (directory / "policies").mkdir()
+        self.machine, self.slow = {}, name in SLOW
+        if name == "vm":
+            machines.write_languages(directory)
+            self.machine = {"vm": {"accel": "tcg", "kernel": machines.kernel()}}
 
     def run(self, code, *hosts, network=None, options=(), **more):
-        policy = {"extends": "default", **PROVIDERS[self.name]}
+        policy = {"extends": "default", **PROVIDERS[self.name], **self.machine}
         if network is not None:
             policy["network"] = network
         (self.directory / "policies" / "net.json").write_text(json.dumps(policy))
@@ -53,7 +71,15 @@ class Networked:
         return result
 
 
-@pytest.fixture(params=list(PROVIDERS))
+def pytest_generate_tests(metafunc):
+    if "networked" not in metafunc.fixturenames:
+        return
+    name, every = metafunc.function.__name__, os.environ.get("BRIG_ALL_PROVIDERS")
+    wanted = [one for one in PROVIDERS if every or name in CORE.get(one, (name,))]
+    metafunc.parametrize("networked", wanted, indirect=True)
+
+
+@pytest.fixture
 def networked(request, run, tmp_path):
     return Networked(request.param, run, tmp_path)
 
@@ -92,8 +118,10 @@ def test_bytes(networked):
 @pytest.mark.parametrize("rule, allowed", [("connections", 2), ("connections_total", 3), ("rate", 4)])
 def test_connections(networked, rule, allowed):
     result = networked.run(TALK, network={"allow": ["public.test:7000"], rule: allowed})
-    assert result["stdout"].split().count("x") == allowed
-    assert [verdict for _, verdict in verdicts(result)].count("refused_count") == 6 - allowed
+    refused = [verdict for _, verdict in verdicts(result)].count("refused_count")
+    assert result["stdout"].split().count("x") == 6 - refused
+    # In a slow cell six connections take so long that one more is allowed meanwhile.
+    assert refused == 6 - allowed or rule == "rate" and networked.slow and refused < 6 - allowed
 
 
 def test_both_families(networked):

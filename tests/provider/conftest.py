@@ -13,6 +13,8 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "host"))
 
+import machines  # noqa: E402
+
 BRIG = os.path.abspath(os.environ.get("BRIG", "build/brig"))
 ROOT = os.geteuid() == 0
 RUNTIMES = ("crun", "runc")
@@ -35,7 +37,6 @@ VM_CORE = {
     "test_processes", "test_inodes", "test_no_privileges", "test_no_network",
     "test_the_supervisor_is_out_of_reach", "test_network", "test_nothing_stays", "test_reports_are_not_forged",
 }
-VM_KERNELS = ("/boot/vmlinuz-*", "/var/cache/brig-test/kernel/boot/vmlinuz-*")
 HELD = [name for name in POLICIES if name != "native"]  # in a holder, with an agent
 # The program's calls are answered by a process: the host sees neither its processes nor its ids.
 EMULATED = ("gvisor",)
@@ -108,20 +109,10 @@ def pytest_collection_modifyitems(config, items):
     items[:] = wanted
 
 
-def libraries_of(programs):
-    """The files that the loader opens for these programs."""
-    done = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False)
-    return sorted({word for word in done.stdout.split() if word.startswith("/")
-                   and not word.endswith(":")})
-
-
 @pytest.fixture(scope="session")
 def vm_kernel():
     """One that setup.sh has unpacked, unless the host has its own."""
-    found = [path for pattern in VM_KERNELS for path in sorted(glob.glob(pattern))
-             if os.access(path, os.R_OK)]
-    assert found, "no kernel for virtual machines: run scripts/setup.sh test"
-    return found[0]
+    return machines.kernel()
 
 
 @pytest.fixture(scope="session")
@@ -129,29 +120,9 @@ def vm_config(tmp_path_factory, vm_kernel):
     """Languages with few files, so that the image of a machine is made in a second."""
     config = tmp_path_factory.mktemp("vm-config")
     (config / "policies").mkdir()
-    (config / "runtimes").mkdir()
     POLICIES["vm"]["vm"]["kernel"] = vm_kernel
     write_policy(config, "vm", POLICIES["vm"])
-    python = os.path.realpath("/usr/bin/python3")
-    tools = [f"/usr/bin/{name}" for name in ("cat", "cp", "ls", "mkdir", "rm", "sleep", "id")]
-    modules = glob.glob(f"/usr/lib/{os.path.basename(python)}/lib-dynload/*.so")
-    closure = ["@shell", f"/usr/lib/{os.path.basename(python)}", *tools,
-               *libraries_of(["/bin/bash", python, *tools, *modules])]
-    drivers = {
-        "bash": {"session": {"driver": "session.sh", "argv": ["{program}", "{driver}"]}},
-        "python": {"session": {"driver": "session.py", "argv": ["{program}", "{driver}"]},
-                   "value": {"driver": "python.py",
-                             "argv": ["{program}", "{driver}", "{source}", "{args}"]},
-                   "warm": {"wait": "python.py"}},
-    }
-    for name, program, version, after in (("bash", "/usr/bin/bash", "--version", "version "),
-                                          ("python", "/usr/bin/python3", "--version", "Python ")):
-        (config / "runtimes" / f"{name}.json").write_text(json.dumps({
-            "source": f"code.{name}", "program": [program],
-            "version": {"argv": [version], "after": after}, "closure": closure + ["/usr/bin/bash", "/usr/bin/python3"],
-            "run": {"argv": ["{program}", "{source}", "{args}"],
-                    "env": {"PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}},
-            **drivers[name]}))
+    machines.write_languages(config)
     return config
 
 

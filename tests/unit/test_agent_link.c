@@ -22,6 +22,8 @@
 #include "agent_link/agent_link.h"
 #include "base/cleanup.h"
 #include "base/files/fdpass.h"
+#include "net/cell_stream.h"
+#include "net/gate_messages.h"
 #include "old_socket.h"
 
 struct linked {
@@ -481,6 +483,166 @@ static void test_value_nobody_wants(void **state)
 	assert_int_equal(turns(s), -EPROTO);
 }
 
+/* --- the network ------------------------------------------------------------------------------ */
+
+static int join_gate(struct linked *s)
+{
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	assert_int_equal(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(agent_link_network(&s->link, &s->run, ends[0]), 0);
+	return ends[1];
+}
+
+static size_t make_record(unsigned char *at, enum cell_record_kind kind, size_t size)
+{
+	cell_record_head(at, kind, 1);
+	memset(at + CELL_RECORD_HEAD, 1, size);
+	return CELL_RECORD_HEAD + size;
+}
+
+static void test_records(void **state)
+{
+	static const uint16_t ports[] = { 80, 443 };
+	static const struct net_prefix routes[] = { { { 4, { 198, 18 } }, 15 } };
+	static unsigned char data[CELL_RECORD_MAX];
+	struct linked *s = *state;
+	struct gate_word word;
+	enum frame_kind kinds[64];
+	unsigned found = 0;
+
+	s->spec.gate_ports = ports;
+	s->spec.gate_ports_count = 2;
+	s->spec.gate_routes = routes;
+	s->spec.gate_routes_count = 1;
+	_cleanup_close_ int gate = join_gate(s);
+	assert_int_equal(read(gate, &word, sizeof(word)), sizeof(word));
+	assert_int_equal(word.kind, GATE_STREAMS);
+	say_ready(s);
+	assert_int_equal(turns(s), 0);
+	size_t count = frames(s, kinds, 64, NULL);
+	for (size_t i = 0; i < count; i++) {
+		found += kinds[i] == FRAME_PORT ? 10 : kinds[i] == FRAME_ADDRESS;
+	}
+	assert_int_equal(found, 31); /* DNS, and these two */
+	say(s, FRAME_STARTED, NULL, 0);
+	size_t size = make_record(data, CELL_DATA, CELL_PIECE_MAX);
+	say(s, FRAME_TO_GATE, data, size);
+	assert_int_equal(turns(s), 0);
+	assert_int_equal(read(gate, data, sizeof(data)), size);
+	assert_int_equal(write(gate, data, size), size);
+	assert_int_equal(turns(s), 0);
+	assert_int_equal(frames(s, kinds, 64, NULL), 1);
+	assert_int_equal(kinds[0], FRAME_FROM_GATE);
+}
+
+static void test_wrong_records(void **state)
+{
+	static const struct {
+		enum cell_record_kind kind;
+		size_t size;
+	} wrong[] = { { CELL_ANSWER, 10 },      { CELL_DATA, 0 },     { CELL_OPEN, 19 },
+		      { CELL_RECORD_KINDS, 0 }, { CELL_QUERY, 1000 }, { CELL_END, 1 } };
+	unsigned char data[2000];
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		if (i > 0) {
+			tear_down(state);
+			set_up(state);
+		}
+		struct linked *s = *state;
+		_cleanup_close_ int gate = join_gate(s);
+		start(s);
+		say(s, FRAME_TO_GATE, data, make_record(data, wrong[i].kind, wrong[i].size));
+		assert_int_equal(turns(s), -EPROTO);
+	}
+}
+
+/* Of a cell without a network. */
+static void test_records_nobody_wants(void **state)
+{
+	struct linked *s = *state;
+	unsigned char data[64];
+
+	start(s);
+	say(s, FRAME_TO_GATE, data, make_record(data, CELL_END, 0));
+	assert_int_equal(turns(s), -EPROTO);
+}
+
+/* A gate that takes nothing for a moment: the link keeps one frame, and goes on after it. */
+static void test_slow_gate(void **state)
+{
+	static unsigned char frame[FRAME_HEAD_BYTES + CELL_RECORD_MAX];
+	struct linked *s = *state;
+	size_t size = make_record(frame + FRAME_HEAD_BYTES, CELL_DATA, CELL_PIECE_MAX);
+	size_t sent = 0, came = 0, at = 0;
+	int still = 0;
+
+	_cleanup_close_ int gate = join_gate(s);
+	assert_int_equal(read(gate, frame + FRAME_HEAD_BYTES, sizeof(struct gate_word)), 8);
+	make_record(frame + FRAME_HEAD_BYTES, CELL_DATA, CELL_PIECE_MAX);
+	start(s);
+	frame_put_head(frame, FRAME_TO_GATE, (uint32_t)size);
+	size += FRAME_HEAD_BYTES;
+	while (still < 3 && sent < 64u << 20) {
+		ssize_t n = write(s->theirs, frame + at, size - at);
+		still = n < 0 ? still + 1 : 0;
+		sent += n > 0 ? (size_t)n : 0;
+		at = n > 0 ? (at + (size_t)n) % size : at;
+		assert_int_equal(turns(s), 0);
+	}
+	assert_true(sent < 4u << 20);
+	assert_true(s->link.blocked);
+	assert_int_equal(s->link.listening & EPOLLIN, 0);
+	for (int i = 0; i < 1000; i++) {
+		ssize_t n = read(gate, frame, sizeof(frame));
+		came += n > 0 ? (size_t)n + FRAME_HEAD_BYTES : 0;
+		assert_int_equal(turns(s), 0);
+	}
+	assert_int_equal(came, sent - at);
+	assert_false(s->link.blocked);
+}
+
+/* A gate that is gone ends the run elsewhere; and here nothing stands still. */
+static void test_gone_gate(void **state)
+{
+	struct linked *s = *state;
+	unsigned char data[64];
+	int gate = join_gate(s);
+
+	start(s);
+	close_fd(&gate);
+	say(s, FRAME_TO_GATE, data, make_record(data, CELL_END, 0));
+	say(s, FRAME_STDOUT, "out", 3);
+	say_exit(s, CLD_EXITED, 0);
+	assert_int_equal(turns(s), 0);
+	assert_true(s->run.facts.exited);
+}
+
+/* Bytes of a host, and of standard input: neither waits for the other. */
+static void test_fair(void **state)
+{
+	static unsigned char data[CELL_RECORD_MAX];
+	struct linked *s = *state;
+	enum frame_kind kinds[64];
+	char input[64] = "";
+
+	_cleanup_close_ int gate = join_gate(s);
+	assert_int_equal(read(gate, data, sizeof(struct gate_word)), 8);
+	start(s);
+	size_t size = make_record(data, CELL_DATA, 10);
+	for (int i = 0; i < 50; i++) {
+		assert_int_equal(write(gate, data, size), size);
+	}
+	assert_int_equal(write(s->input, "in", 2), 2);
+	assert_int_equal(turn(s), 0);
+	size_t count = frames(s, kinds, 64, input);
+	assert_true(count > 2);
+	assert_true(kinds[0] == FRAME_INPUT || kinds[1] == FRAME_INPUT);
+	assert_string_equal(input, "in");
+}
+
 static void test_driver_nobody_has(void **state)
 {
 	static const enum frame_kind kinds[] = { FRAME_FROM_DRIVER, FRAME_DRIVER_TAKEN,
@@ -909,6 +1071,12 @@ int main(void)
 		LINKED(test_failure),
 		LINKED(test_argument_too_long),
 		LINKED(test_flood_at_the_end),
+		cmocka_unit_test_setup_teardown(test_records, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_wrong_records, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_records_nobody_wants, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_slow_gate, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_gone_gate, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_fair, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

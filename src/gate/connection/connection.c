@@ -74,6 +74,7 @@ void connection_end(struct cell_connection *c, enum gate_verdict verdict)
 	bool explained = verdict != GATE_ALLOWED && connection_explain(c, verdict);
 	if (!explained && !is_whole(c)) {
 		cell_connection_enter(c, CONNECTION_CUT);
+		streams_cut(c->gate, c->stream);
 		reset(c->inside);
 		reset(c->outside);
 	}
@@ -339,20 +340,15 @@ static enum gate_verdict find_rule(struct cell_connection *c, const struct net_a
 	return c->rule ? GATE_ALLOWED : GATE_REFUSED_ADDRESS;
 }
 
-static enum gate_verdict admit(struct cell_connection *c)
+static enum gate_verdict admit(struct cell_connection *c, const struct cell_origin *origin)
 {
 	struct gate *gate = c->gate;
-	struct sockaddr_storage name;
-	socklen_t size = sizeof(name);
-	struct net_address to;
-	uint16_t port;
 
-	if (getsockname(c->inside, (struct sockaddr *)&name, &size) < 0 ||
-	    net_address_from(&name, &to, &port) < 0) {
+	if (!origin->known) {
 		return GATE_REFUSED_ADDRESS;
 	}
-	c->record.port = port;
-	enum gate_verdict verdict = find_rule(c, &to, port);
+	c->record.port = origin->port;
+	enum gate_verdict verdict = find_rule(c, &origin->to, origin->port);
 	if (verdict == GATE_ALLOWED &&
 	    (gate->open > gate->limits.connections || gate->made > gate->limits.connections_total ||
 	     is_too_fast(gate))) {
@@ -368,9 +364,21 @@ static void on_timeout(void *user)
 
 void connection_new(struct gate *gate, int fd)
 {
+	struct cell_origin origin = { 0 };
+	struct sockaddr_storage name;
+	socklen_t size = sizeof(name);
+
+	origin.known = getsockname(fd, (struct sockaddr *)&name, &size) == 0 &&
+		       net_address_from(&name, &origin.to, &origin.port) == 0;
+	connection_from(gate, fd, &origin);
+}
+
+void connection_from(struct gate *gate, int fd, const struct cell_origin *origin)
+{
 	struct cell_connection *c = calloc(1, sizeof(*c));
 
 	if (!c || gate->spent) {
+		streams_cut(gate, origin->stream);
 		reset(fd);
 		close(fd);
 		free(c);
@@ -381,6 +389,7 @@ void connection_new(struct gate *gate, int fd)
 				       .link = &gate->connections,
 				       .record = { .kind = GATE_CONNECTION },
 				       .born_ns = clock_now_ns(),
+				       .stream = origin->stream,
 				       .inside = fd,
 				       .outside = -1,
 				       .up = { .pipe = { -1, -1 } },
@@ -393,7 +402,7 @@ void connection_new(struct gate *gate, int fd)
 	gate->connections = c;
 	gate->open++;
 	gate->made++;
-	enum gate_verdict verdict = admit(c);
+	enum gate_verdict verdict = admit(c, origin);
 	if (verdict != GATE_ALLOWED) {
 		connection_end(c, verdict);
 		return;

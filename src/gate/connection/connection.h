@@ -61,6 +61,7 @@ struct cell_connection {
 	struct gate_connection record;
 	struct net_address target; /* when not made for a name */
 	uint64_t born_ns;
+	uint32_t stream; /* its number, if it came over the agent's stream; 0: it did not */
 
 	int inside, outside;              /* owned; -1: none */
 	struct tls_end *in_end, *out_end; /* owned; NULL: the sockets are those of the network */

@@ -146,6 +146,7 @@ static int send_rules(int line, const struct prepared *p)
 		.connections = (uint32_t)network->connections,
 		.connections_total = (uint32_t)network->connections_total,
 		.rate = (uint32_t)network->rate,
+		.streamed = p->spec.provider->network_by_stream,
 	};
 	struct gate_word begin = { .kind = GATE_BEGIN };
 	int r = send_record(line, &limits, sizeof(limits));

@@ -280,7 +280,8 @@ int plan_make(const struct spec *spec, struct plan *ret, struct brig_error *err)
 	if (has(spec, LAYER_NETNS) && has(spec, LAYER_ROOTFS)) {
 		plan_add(&plan, STEP_NETHIDE);
 	}
-	if (spec->gate_ports_count) {
+	/* Else the agent listens, and brig passes its connections on. */
+	if (spec->gate_ports_count && !spec->provider->network_by_stream) {
 		add_gate_steps(&plan);
 	}
 	if (has(spec, LAYER_CGROUPNS)) {
