@@ -257,8 +257,9 @@ bool vm_cache_noted(const struct vm_cache *cache, const char *name)
 void vm_cache_note(const struct vm_cache *cache, const char *name)
 {
 	unlinkat(cache->dir, name, 0);
-	_cleanup_close_ int fd = openat(cache->dir, name,
-					O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = openat(cache->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			0600);
+	close_fd(&fd);
 }
 
 int vm_cache_lock(const struct vm_cache *cache)

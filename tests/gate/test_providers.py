@@ -21,8 +21,8 @@ PROVIDERS = {
 }
 # In `make test` these have the tests of CORE, and every one with BRIG_ALL_PROVIDERS=1.
 SLOW = ("gvisor", "vm")
-CORE = {"gvisor": ("test_allowed_and_others", "test_bytes", "test_opened", "test_no_gate_no_network",
-                   "test_nothing_but_the_gate"),
+CORE = {"gvisor": ("test_allowed_and_others", "test_special_addresses", "test_bytes",
+                   "test_opened", "test_no_gate_no_network", "test_nothing_but_the_gate"),
         "vm": ("test_allowed_and_others", "test_nothing_but_the_gate")}
 GET = """
 import urllib.request as u
@@ -97,6 +97,15 @@ def test_allowed_and_others(networked, world):
     assert ("public.test", "allowed") in verdicts(result)
     assert any(one["kind"] == "connection.refused" for one in result["events"]), result["events"]
     assert {visit[0] for visit in world.visits()[0]} == {"::ffff:93.184.216.34"}
+
+
+def test_special_addresses(networked, world):
+    """Names that are allowed, with addresses that are not."""
+    names = ["private.test", "loop.test", "meta.test", "mapped.test", "linklocal.test"]
+    result = networked.run(get(*(f"http://{name}/" for name in names)), *names)
+    assert result["stdout"].split() == ["HTTPError"] * len(names), result
+    assert verdicts(result) == [(name, "refused_address") for name in names]
+    assert world.visits()[0] == []
 
 
 def test_no_gate_no_network(networked, world):
