@@ -517,7 +517,7 @@ static void read_one(struct agent *agent, const struct epoll_event *event)
 		read_query(agent);
 	} else if (what >= EVENT_LISTENER) {
 		accept_one(agent, network->listeners[what - EVENT_LISTENER]);
-	} else if (network->streams[what].number) {
+	} else if (what < CELL_STREAMS_MAX && network->streams[what].number) {
 		read_stream(agent, &network->streams[what], event->events);
 	}
 }

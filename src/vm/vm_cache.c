@@ -98,7 +98,7 @@ static int read_footer(int fd, struct stat *info, struct footer *ret)
 int vm_cache_find(const struct vm_cache *cache, const char *name, struct vm_sum *sum)
 {
 	_cleanup_close_ int fd = openat(cache->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	struct footer footer;
+	struct footer footer = { 0 };
 	struct stat info;
 
 	if (fd < 0) {
@@ -123,7 +123,7 @@ int vm_cache_find(const struct vm_cache *cache, const char *name, struct vm_sum 
 /* With `known` a checksum is compared once. */
 int vm_cache_check(const struct vm_cache *cache, const char *name, struct vm_sum *sum)
 {
-	struct footer footer;
+	struct footer footer = { 0 };
 	struct stat info;
 	uint64_t value = 0;
 	int r = vm_sum_turn(sum, &value);

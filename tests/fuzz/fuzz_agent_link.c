@@ -4,6 +4,7 @@
  * states only move forward; no more output reaches the run than was sent; nothing is read after an
  * error.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -110,7 +111,9 @@ static ssize_t send_with(int to, const uint8_t *data, size_t size, int fd)
 {
 	struct iovec part = { .iov_base = (void *)(uintptr_t)data, .iov_len = size };
 
-	return fdpass_send(to, &part, 1, &fd, fd >= 0, 0);
+	ssize_t n = fdpass_send(to, &part, 1, &fd, fd >= 0, 0);
+	/* A kernel that lets the link refuse descriptors: Linux 6.16 and later. */
+	return n == -EPERM ? fdpass_send(to, &part, 1, NULL, 0, 0) : n;
 }
 
 /* Only records of the right form reach the gate. One is sent back, as if it were an answer. */

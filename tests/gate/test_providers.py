@@ -65,6 +65,7 @@ class Networked:
         if network is not None:
             policy["network"] = network
         (self.directory / "policies" / "net.json").write_text(json.dumps(policy))
+        more.setdefault("timeout", 300 if self.slow else 60)
         result = self.runner(code, *hosts, options=[
             "--config", str(self.directory), "--policy", "net", *options], **more)
         assert result.get("provider") == self.name.partition("-")[0], result
