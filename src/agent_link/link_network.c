@@ -14,7 +14,6 @@
 #include "net/cell_stream.h"
 #include "net/gate_messages.h"
 
-_Static_assert(FRAME_RECORD_LEAST == CELL_RECORD_HEAD, "a record is the data of a frame");
 _Static_assert(FRAME_RECORD_MOST == CELL_RECORD_MAX, "a record is the data of a frame");
 
 int agent_link_network(struct agent_link *link, struct run *run, int line)
