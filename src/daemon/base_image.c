@@ -137,19 +137,24 @@ static bool entry_of(const struct step *step, struct entry *ret)
 
 int base_image_make(const struct plan *plan, struct buf *ret, struct brig_error *err)
 {
-	static const char *const places[] = { "dev", "proc", "sandbox", "tmp" };
+	/* runc gives a tmpfs the mode of its mount point, where it is not told its owner. */
+	static const struct entry places[] = {
+		{ .path = "dev", .type = '5', .mode = 0755 },
+		{ .path = "proc", .type = '5', .mode = 0755 },
+		{ .path = "sandbox", .type = '5', .mode = 01777 },
+		{ .path = "tmp", .type = '5', .mode = 01777 },
+	};
 	static const char end[2 * BLOCK];
 	const struct entry agent = { .path = DAEMON_AGENT + 1,
 				     .type = '0',
 				     .mode = 0555,
 				     .data = agent_image,
 				     .size = agent_image_size };
-	struct entry entry = { .type = '5', .mode = 0755 };
+	struct entry entry = { 0 };
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		entry.path = places[i];
-		put_entry(&entry, ret);
+		put_entry(&places[i], ret);
 	}
 	for (unsigned i = 0; r == 0 && i < plan->count; i++) {
 		if (entry_of(&plan->steps[i], &entry)) {
