@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -14,6 +14,8 @@
 #include "kernel/sys.h"
 
 #define ALL_LAYERS (LAYER_BIT(LAYER_COUNT) - 1)
+/* From the end of the container to the end of its stream. */
+#define LAST_WORDS_NS 5000000000ull
 
 layer_set daemon_resolve(const struct cgroup_manager *groups, struct spec *spec)
 {
@@ -81,7 +83,7 @@ int daemon_open(struct run *run, const struct daemon_kind *kind, struct brig_err
 	cell->call = (struct daemon_call)DAEMON_CALL_NONE;
 	cell->link = (struct agent_link)AGENT_LINK_CLOSED;
 	cell->pidfd = cell->inside[0] = cell->inside[1] = cell->inside[2] = -1;
-	cell->over = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	cell->over = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	int r = cell->over < 0 ? -errno : daemon_owner_own(cell->owner);
 	if (r < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot prepare a container");
@@ -158,7 +160,13 @@ static int on_end(struct run *run)
 	struct daemon_cell *cell = daemon_of(run);
 
 	look_last(run);
+	epoll_ctl(run->epoll, EPOLL_CTL_DEL, cell->pidfd, NULL);
 	cell->stage = DAEMON_OVER;
+	if (cell->attached && !cell->link.ended && cell->link.reports.state < REPORT_OVER) {
+		/* Its last words are still on their way through the daemon. */
+		daemon_end_after(cell, LAST_WORDS_NS);
+		return 0;
+	}
 	run_cell_gone(run);
 	return 1;
 }
@@ -177,6 +185,10 @@ static int on_link(struct run *run, unsigned event)
 		run->provider->kill(run);
 	} else if (r < 0) {
 		run_end(run, ENDING_PROTOCOL);
+	}
+	if (cell->link.ended && cell->stage == DAEMON_OVER) {
+		run_cell_gone(run);
+		return 1;
 	}
 	/* Nothing more comes from it: what is left of it has no use. */
 	if (cell->link.ended && cell->stage == DAEMON_RUNS) {
