@@ -133,7 +133,7 @@ static void test_bad_policies(void **state)
 		  "1:14", "above the ceiling", "raise ceiling.wall" },
 		{ "{ \"ceiling\": {\"wall\": \"3s\"}, " BASE " }", "1:15", "above the ceiling",
 		  "" },
-		{ "{ \"provider\": \"docker\" }", "1:3", "unknown value",
+		{ "{ \"provider\": \"jailer\" }", "1:3", "unknown value",
 		  "native, local, oci, launcher" },
 		{ "{ \"provider\": \"launcher\", " BASE " }", "1:3", "no launcher is named",
 		  "bubblewrap" },

@@ -74,7 +74,7 @@ static void test_bad_lists(void **state)
 	} bad[] = {
 		{ "[]", "empty list" },
 		{ "[\"oci\", \"oci\"]", "listed twice" },
-		{ "[\"native\", \"docker\"]", "unknown value \"docker\"" },
+		{ "[\"native\", \"jailer\"]", "unknown value \"jailer\"" },
 		{ "[\"native\", \"OCI\"]", "unknown value" },
 		{ "[\"native\", \"\"]", "unknown value" },
 		{ "[\"native\", 1]", "must be a text" },
