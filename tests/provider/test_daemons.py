@@ -15,9 +15,10 @@ import time
 import pytest
 
 import daemons
-from conftest import BRIG, DAEMONS, ROOT, Provider, build_base, write_policy
+from conftest import BRIG, DAEMONS, ROOT, Provider, write_policy
 from false_daemon import WAYS, Between, FalseDaemon
 
+VARIABLES = {"docker": "DOCKER_HOST", "podman": "CONTAINER_HOST"}  # as their own clients have them
 LONG = 60  # seconds that only a hang reaches
 root = pytest.mark.root
 
@@ -50,8 +51,6 @@ def own_daemon(config, kind):
         made.append(daemons.Daemon(kind, size).start())
         write_policy(config, f"own-{kind}", {"extends": "default", "provider": kind,
                                              kind: {"socket": made[-1].socket}})
-        done = build_base(made[-1], config, f"own-{kind}")
-        assert done.returncode == 0, done.stderr
         return made[-1]
 
     yield make
@@ -235,6 +234,22 @@ def test_nothing_is_left_after_a_run(config, schema, daemon, kind):
     wait_for(lambda: not brigs(daemon))
 
 
+LACKS = {
+    "mounts": (["--ro", "d=/usr"], {}),
+    "network": (["--net", "example.org"], {}),
+    "venv": (["--venv", "/opt"], {}),
+    "call-watch": ([], {"monitor": {"calls": ["execve"]}}),
+}
+
+
+@root
+@pytest.mark.parametrize("ability", list(LACKS))
+def test_what_it_lacks_is_refused(of, kind, ability):
+    words, more = LACKS[ability]
+    error = of("lacks", {"extends": "default", "provider": kind, **more}).refused(*words, "--lang", "python", "-c", "1")
+    assert kind in error["message"] and error["remedy"], error
+
+
 # --- settings -------------------------------------------------------------------------------------
 
 
@@ -268,29 +283,29 @@ def test_runtime_of_docker(of):
 @root
 @pytest.mark.parametrize("host", ["tcp://127.0.0.1:2375", "ssh://host", "http://127.0.0.1", "fd://", "unix://",
                                   "unix://relative", "/tmp/sock", "npipe:////./pipe/x"])
-def test_docker_host_that_is_no_socket(config, schema, kind, host):
+def test_variable_that_names_no_socket(config, schema, kind, host):
     """A daemon that is reached by the network is refused, and nothing is sent to it."""
     write_policy(config, "by-env", {"extends": "default", "provider": kind})
     provider = Provider("by-env", config, schema)
     provider.kind = kind
     with socket.create_server(("127.0.0.1", 0)) as server:
         host = host.replace("2375", str(server.getsockname()[1]))
-        error = refused_in_time(provider, env={**os.environ, "DOCKER_HOST": host})
-        assert "DOCKER_HOST" in error["message"] + error["remedy"], error
+        error = refused_in_time(provider, env={**os.environ, VARIABLES[kind]: host})
+        assert VARIABLES[kind] in error["message"] + error["remedy"], error
         server.setblocking(False)
         with pytest.raises(BlockingIOError):
             server.accept()
 
 
 @root
-def test_docker_host(config, schema, daemon, kind):
+def test_variable(config, schema, daemon, kind):
     """Without a socket in the policy; one in the policy is stronger."""
     write_policy(config, "by-env", {"extends": "default", "provider": kind})
     provider = Provider("by-env", config, schema)
     provider.kind = kind
-    env = {**os.environ, "DOCKER_HOST": f"unix://{daemon.socket}"}
+    env = {**os.environ, VARIABLES[kind]: f"unix://{daemon.socket}"}
     assert provider.python("print(1)", env=env)["stdout"] == "1\n"
-    env["DOCKER_HOST"] = "unix:///nonexistent/sock"
+    env[VARIABLES[kind]] = "unix:///nonexistent/sock"
     assert Provider(kind, config, schema).python("print(1)", env=env)["stdout"] == "1\n"
 
 
@@ -598,7 +613,6 @@ def test_rootless_podman_has_no_limits(config, schema):
         write_policy(config, "rootless", {"extends": "default", "provider": "podman",
                                           "podman": {"socket": daemon.socket}})
         assert not ROOT
-        build_base(daemon, config, "rootless")
         provider = Provider("rootless", config, schema)
         provider.kind = "podman"
         if daemon.ask("GET", "/v1.40/info")[1]["CgroupVersion"] == "1":
