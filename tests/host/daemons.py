@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Daemons of Docker and Podman for tests: each in directories of its own, with a socket of its own.
 
-The host's own daemons, their data and their settings are not touched. What a daemon writes is in
-memory, where the tests are root's, and ends with it. keeper.py ends all that it has started.
+The host's own daemons, their data and their settings are not touched. The data of root's daemons
+are in memory, and end with them. keeper.py ends all that it has started.
 """
 
 import http.client

@@ -53,7 +53,7 @@ ONLY_IN_FULL = {"test_exit_status", "test_output", "test_arguments", "test_brig_
                 "test_input_that_nobody_reads", "test_streams_apart", "test_binary_output"}
 
 
-# What a daemon's containers cannot have: test_daemons.py asserts that it is refused. Their processes
+# Some things a daemon's containers cannot have: test_daemons.py asserts their refusal. Their processes
 # are children of the daemon, not of brig: it has the tests of killed processes, too.
 NOT_WITH_DAEMONS = {"test_brig_killed", "test_brig_killed_while_it_starts", "test_holder_killed",
                     "test_brig_killed_with_waiting_containers", "test_interrupted", "test_mounts"}

@@ -127,7 +127,7 @@ def test_layers_decide(listed, tmp_path):
 @pytest.mark.parametrize("value, words", [
     ([], "empty list"),
     (["oci", "oci"], "twice"),
-    (["oci", "docker"], "unknown value"),
+    (["oci", "kata"], "unknown value"),
     ([f"p{i}" for i in range(10000)], "10000 items"),
     (["native", "local"], "person's consent"),
     (["native", 1], "must be a text"),

@@ -417,7 +417,7 @@ def ways_in_the_middle():
 @root
 @pytest.mark.parametrize("call, way", ways_in_the_middle())
 def test_a_call_that_fails(at, short, daemon, call, way):
-    """The daemon is a true one until then. What it has made is removed, at the next start at the latest."""
+    """The daemon is a true one until then. Its container is removed, at the next start at the latest."""
     false = Between(short / "sock", daemon.socket, CALLS[call], WAYS[way])
     try:
         refused_in_time(at(short / "sock"))
@@ -624,7 +624,7 @@ def test_rootless_podman_has_no_limits(config, schema):
 
 
 def test_no_daemon_of_the_tests_lasts(kind):
-    """What a test starts is gone after it, with its mounts, groups and files."""
+    """No process, mount, group or file of one is there after its end."""
     if kind == "docker" and not ROOT:
         return  # it is root's alone
     daemon = daemons.Daemon(kind).start()
