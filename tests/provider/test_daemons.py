@@ -15,7 +15,7 @@ import time
 import pytest
 
 import daemons
-from conftest import BRIG, DAEMONS, ROOT, Provider, write_policy
+from conftest import BRIG, DAEMON, DAEMONS, ROOT, Provider, write_policy
 from false_daemon import WAYS, Between, FalseDaemon
 
 VARIABLES = {"docker": "DOCKER_HOST", "podman": "CONTAINER_HOST"}  # as their own clients have them
@@ -49,7 +49,7 @@ def own_daemon(config, kind):
 
     def make(size="1g"):
         made.append(daemons.Daemon(kind, size).start())
-        write_policy(config, f"own-{kind}", {"extends": "default", "provider": kind,
+        write_policy(config, f"own-{kind}", {**DAEMON, "provider": kind,
                                              kind: {"socket": made[-1].socket}})
         return made[-1]
 
@@ -62,7 +62,7 @@ def own_daemon(config, kind):
 def at(config, schema, kind):
     """A provider of a daemon at this socket."""
     def make(path, **settings):
-        write_policy(config, "at", {"extends": "default", "provider": kind,
+        write_policy(config, "at", {**DAEMON, "provider": kind,
                                     kind: {"socket": str(path), **settings}})
         made = Provider("at", config, schema)
         made.kind = kind
@@ -246,7 +246,7 @@ LACKS = {
 @pytest.mark.parametrize("ability", list(LACKS))
 def test_what_it_lacks_is_refused(of, kind, ability):
     words, more = LACKS[ability]
-    error = of("lacks", {"extends": "default", "provider": kind, **more}).refused(*words, "--lang", "python", "-c", "1")
+    error = of("lacks", {**DAEMON, "provider": kind, **more}).refused(*words, "--lang", "python", "-c", "1")
     assert kind in error["message"] and error["remedy"], error
 
 
@@ -270,12 +270,12 @@ def test_settings_that_are_wrong(at, kind, settings):
 @root
 def test_runtime_of_docker(of):
     for name in ("../runc", "", "a b", "x" * 5000, 7, "-"):
-        assert "runtime" in of("runtime", {"extends": "default", "provider": "docker",
+        assert "runtime" in of("runtime", {**DAEMON, "provider": "docker",
                                            "docker": {"runtime": name}}).refused("-c", "1")["message"]
-    error = of("runtime", {"extends": "default", "provider": "docker",
+    error = of("runtime", {**DAEMON, "provider": "docker",
                            "docker": {"runtime": "nosuch"}}).refused("-c", "1")
     assert "nosuch" in error["message"] and error["remedy"], error
-    result = of("runtime", {"extends": "default", "provider": "docker",
+    result = of("runtime", {**DAEMON, "provider": "docker",
                             "docker": {"runtime": "runc"}}).python("print(1)")
     assert result["stdout"] == "1\n"
 
@@ -285,7 +285,7 @@ def test_runtime_of_docker(of):
                                   "unix://relative", "/tmp/sock", "npipe:////./pipe/x"])
 def test_variable_that_names_no_socket(config, schema, kind, host):
     """A daemon that is reached by the network is refused, and nothing is sent to it."""
-    write_policy(config, "by-env", {"extends": "default", "provider": kind})
+    write_policy(config, "by-env", {**DAEMON, "provider": kind})
     provider = Provider("by-env", config, schema)
     provider.kind = kind
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -300,7 +300,7 @@ def test_variable_that_names_no_socket(config, schema, kind, host):
 @root
 def test_variable(config, schema, daemon, kind):
     """Without a socket in the policy; one in the policy is stronger."""
-    write_policy(config, "by-env", {"extends": "default", "provider": kind})
+    write_policy(config, "by-env", {**DAEMON, "provider": kind})
     provider = Provider("by-env", config, schema)
     provider.kind = kind
     env = {**os.environ, VARIABLES[kind]: f"unix://{daemon.socket}"}
@@ -448,7 +448,7 @@ def test_a_later_call_that_hangs(at, short, daemon, call):
 
 @root
 def test_a_list_of_providers_passes_it_over(config, schema, kind):
-    write_policy(config, "listed", {"extends": "default", "provider": [kind, "native"],
+    write_policy(config, "listed", {**DAEMON, "provider": [kind, "native"],
                                     kind: {"socket": "/nonexistent/sock"}})
     listed = Provider("listed", config, schema)
     listed.kind = "native"
@@ -610,7 +610,7 @@ def test_rootless_podman_has_no_limits(config, schema):
     limits is refused. The host of this test may have version 2, and a delegated group: then there are limits."""
     daemon = daemons.Daemon("podman").start()
     try:
-        write_policy(config, "rootless", {"extends": "default", "provider": "podman",
+        write_policy(config, "rootless", {**DAEMON, "provider": "podman",
                                           "podman": {"socket": daemon.socket}})
         assert not ROOT
         provider = Provider("rootless", config, schema)
