@@ -21,13 +21,14 @@ BUILD ?= build$(if $(SAN),/san)$(if $(FUZZ),/fuzz)
 
 include mk/flags.mk
 
-LAYERS  := base kernel broker_client net framed provider run agent_link native local holder oci launcher vm wasm policy runtime lib
+LAYERS  := base kernel broker_client net http1 framed provider run agent_link native local holder oci launcher vm wasm \
+	daemon policy runtime lib
 # The sources of layers: a layer is a directory, and its rooms are its subdirectories.
 sources_of = $(sort $(wildcard $(1:%=src/%/*.c) $(1:%=src/%/*/*.c)))
 LIB_SRC := $(call sources_of,$(LAYERS))
 CLI_SRC := $(call sources_of,check cli)
 # The service: linked into brig, not part of the library.
-SERVICE := loop role http1 http tls http_tls engine mcp tools ledger front serve
+SERVICE := loop role http tls http_tls engine mcp tools ledger front serve
 SERVE_SRC := $(call sources_of,$(SERVICE))
 SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/broker.o
 # The broker: a separate program, embedded in brig, with the C library and the lower layers only.

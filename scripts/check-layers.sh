@@ -24,6 +24,7 @@ allowed() {
 	vm) echo "base holder agent_link framed kernel provider run native vm_init" ;;
 	vm_init) echo "base framed" ;;
 	launcher) echo "base holder agent_link framed kernel provider run native policy" ;;
+	daemon) echo "base http1 agent_link framed kernel provider run native" ;;
 	wasm_host) echo "" ;;
 	wasm) echo "base kernel broker_client provider run native wasm_host" ;;
 	template) echo "base kernel provider run native" ;;

@@ -40,11 +40,23 @@ static int add_text(struct agent_texts *texts, const unsigned char *data, size_t
 	return 0;
 }
 
+/* Where nobody else has made it: a daemon makes the writable file system, and nothing in it. */
+static int make_out(const struct agent *agent)
+{
+	_cleanup_close_ int dir =
+		open(agent->directory, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (dir < 0) {
+		return -errno;
+	}
+	return mkdirat(dir, "out", 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
 static int take_directory(struct agent *agent, const unsigned char *data, size_t size)
 {
 	free(agent->directory);
 	agent->directory = text_of(data, size);
-	return agent->directory ? 0 : -ENOMEM;
+	return agent->directory ? make_out(agent) : -ENOMEM;
 }
 
 static int take_argument(struct agent *agent, const unsigned char *data, size_t size)

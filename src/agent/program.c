@@ -14,6 +14,10 @@
 #include "base/cleanup.h"
 #include "base/files/fdpass.h"
 
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE (1U << 1)
+#endif
+
 /* Of the child: it is sealed, and waits; or it has failed. */
 struct start_report {
 	uint32_t failed; /* 0: it is sealed */
@@ -164,6 +168,24 @@ static int pass_listener(const struct agent *agent, int listener)
 	return n < 0 ? (int)n : n == sizeof(head) ? 0 : -EIO;
 }
 
+/*
+ * A table of our own, without the program's descriptors and its driver's; ours are above. In one
+ * call, because Docker's filter forbids unshare(); older kernels, and gVisor's, know only that one.
+ */
+static int take_own_table(void)
+{
+	const unsigned last = AGENT_ROOM_FDS - 1u;
+
+	if (syscall(SYS_close_range, 0u, last, CLOSE_RANGE_UNSHARE) == 0) {
+		return 0;
+	}
+	if (unshare(CLONE_FILES) < 0) {
+		return -errno;
+	}
+	(void)syscall(SYS_close_range, 0u, last, 0u);
+	return 0;
+}
+
 /* The child is sealed. Its descriptors are ours too until here, and the program's alone then. */
 static int let_go(struct agent *agent, int listener, int pipes[PIPES][2])
 {
@@ -172,14 +194,10 @@ static int let_go(struct agent *agent, int listener, int pipes[PIPES][2])
 	if (listener >= 0) {
 		close(listener); /* only brig has it from here on */
 	}
-	if (r == 0 && unshare(CLONE_FILES) < 0) {
-		r = -errno;
-	}
+	r = r < 0 ? r : take_own_table();
 	if (r < 0) {
 		return r;
 	}
-	/* Those of the program and of its driver; ours are above. */
-	(void)syscall(SYS_close_range, 0u, AGENT_ROOM_FDS - 1u, 0u);
 	close_fd(&pipes[PIPE_REPORT][1]);
 	close_fd(&pipes[PIPE_GO][0]);
 	return write(pipes[PIPE_GO][1], "g", 1) == 1 ? 0 : -errno;

@@ -91,6 +91,8 @@ static int check_walls(struct policy_reader *reader)
 			continue;
 		}
 		walls = true;
+		/* One that never has a layer can be allowed to lack it. */
+		wrong &= provider->layers;
 		if (provider_can(provider, ABILITY_CALL_RULES) && policy->syscalls.count == 0) {
 			return needs_calls(reader);
 		}

@@ -24,6 +24,13 @@ struct policy *policy_new(void)
 	return policy;
 }
 
+static void free_daemon(struct daemon_settings *settings)
+{
+	free(settings->socket);
+	free(settings->image);
+	free(settings->runtime);
+}
+
 void policy_free(struct policy *policy)
 {
 	if (!policy) {
@@ -35,6 +42,8 @@ void policy_free(struct policy *policy)
 	free(policy->vm.qemu);
 	free(policy->vm.kernel);
 	free(policy->wasm_engine);
+	free_daemon(&policy->docker);
+	free_daemon(&policy->podman);
 	launcher_done(&policy->launcher);
 	for (size_t i = 0; i < policy->mounts_count; i++) {
 		free(policy->mounts[i].path);

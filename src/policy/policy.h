@@ -16,6 +16,7 @@
 #include "policy/candidates.h"
 #include "policy/launcher/launcher.h"
 #include "run/events.h"
+#include "run/spec/daemon_settings.h"
 #include "run/spec/spec.h"
 #include "run/spec/vm_settings.h"
 
@@ -115,9 +116,10 @@ struct policy {
 	char *gvisor_runtime;        /* owned: likewise, of the provider gvisor */
 	const char *gvisor_platform; /* a name of a table; NULL: the runtime chooses */
 	struct vm_settings vm;       /* settings of virtual machines */
-	char launcher_name[65];      /* as written; "": none */
-	struct launcher launcher;    /* of that name, if the provider needs it */
-	char *wasm_engine;           /* owned: absolute path; NULL: the usual place */
+	struct daemon_settings docker, podman;
+	char launcher_name[65];   /* as written; "": none */
+	struct launcher launcher; /* of that name, if the provider needs it */
+	char *wasm_engine;        /* owned: absolute path; NULL: the usual place */
 	enum auto_run auto_run;
 	struct policy_risk risk;
 	layer_set may_miss;

@@ -87,6 +87,9 @@ int read_monitor(struct policy_reader *reader, const char *path, json_t *value);
 int read_denials_max(struct policy_reader *reader, const char *path, json_t *value);
 /* The settings of virtual machines: read_vm.c. */
 int read_vm(struct policy_reader *reader, const char *path, json_t *value);
+/* The settings of container daemons: read_daemon.c. */
+int read_docker(struct policy_reader *reader, const char *path, json_t *value);
+int read_podman(struct policy_reader *reader, const char *path, json_t *value);
 /* Joins both lists, and takes the lower of each threshold. */
 int monitor_tighten(struct policy *policy, const struct policy_monitor *more);
 int read_env(struct policy_reader *reader, const char *path, json_t *value);

@@ -333,6 +333,8 @@ const struct reader_key policy_keys[] = {
 	{ "launcher", read_launcher },
 	{ "gvisor", read_gvisor },
 	{ "vm", read_vm },
+	{ "docker", read_docker },
+	{ "podman", read_podman },
 	{ "wasm", read_wasm },
 	{ "auto_run", read_auto_run },
 	{ "may_miss", read_may_miss },

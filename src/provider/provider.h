@@ -191,7 +191,7 @@ struct provider {
 };
 
 extern const struct provider native_provider, local_provider, oci_provider, launcher_provider,
-	gvisor_provider, vm_provider, wasm_provider;
+	gvisor_provider, vm_provider, wasm_provider, docker_provider, podman_provider;
 
 /* All of them, the default first; NULL-terminated. */
 #define PROVIDERS_MAX 16

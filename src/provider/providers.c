@@ -4,10 +4,10 @@
 
 #include "provider/provider.h"
 
-const struct provider *const providers[] = { &native_provider, &local_provider,
-					     &oci_provider,    &launcher_provider,
-					     &gvisor_provider, &vm_provider,
-					     &wasm_provider,   NULL };
+const struct provider *const providers[] = {
+	&native_provider, &local_provider, &oci_provider,    &launcher_provider, &gvisor_provider,
+	&vm_provider,     &wasm_provider,  &docker_provider, &podman_provider,   NULL
+};
 
 const struct ability_info ability_table[ABILITY_COUNT] = {
 	[ABILITY_WALLS] = { "walls", "the program cannot reach the host" },

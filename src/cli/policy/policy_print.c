@@ -121,6 +121,23 @@ static void monitor_lines(const struct policy *policy, struct buf *out)
 }
 
 /* In their order, and which of them are never used. */
+static void daemon_lines(const struct policy *policy, struct buf *out)
+{
+	const struct {
+		const char *key, *value;
+	} list[] = { { "docker.socket", policy->docker.socket },
+		     { "docker.image", policy->docker.image },
+		     { "docker.runtime", policy->docker.runtime },
+		     { "podman.socket", policy->podman.socket },
+		     { "podman.image", policy->podman.image } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
+		if (list[i].value) {
+			line(out, list[i].key, list[i].value);
+		}
+	}
+}
+
 static void provider_lines(const struct policy *policy, struct buf *out)
 {
 	char list[256];
@@ -155,6 +172,7 @@ void policy_print(const struct policy *policy, struct buf *out)
 	if (policy->provider == &vm_provider) {
 		line(out, "vm.accel", vm_accel_names[policy->vm.accel]);
 	}
+	daemon_lines(policy, out);
 	if (policy->launcher.name[0]) {
 		line(out, "launcher.name", policy->launcher.name);
 	}
@@ -318,6 +336,16 @@ static void json_monitor(struct json_out *json, const struct policy *policy)
 }
 
 /* A name, as in the policy; or a list, with the providers that are never used in another. */
+static void json_daemon(struct json_out *json, const char *key,
+			const struct daemon_settings *settings)
+{
+	json_open(json, key, '{');
+	json_text(json, "socket", settings->socket);
+	json_text(json, "image", settings->image);
+	json_text(json, "runtime", settings->runtime);
+	json_close(json, '}');
+}
+
 static void json_providers(struct json_out *json, const struct policy *policy)
 {
 	if (policy->candidates_count == 1) {
@@ -352,6 +380,8 @@ void policy_print_json(const struct policy *policy, struct buf *out)
 	json_text(&json, "gvisor_runtime", policy->gvisor_runtime);
 	json_text(&json, "gvisor_platform", policy->gvisor_platform);
 	json_text(&json, "vm_accel", vm_accel_names[policy->vm.accel]);
+	json_daemon(&json, "docker", &policy->docker);
+	json_daemon(&json, "podman", &policy->podman);
 	json_text(&json, "launcher", policy->launcher.name[0] ? policy->launcher.name : NULL);
 	json_text(&json, "wasm_engine", policy->wasm_engine);
 	json_text(&json, "auto_run", auto_run_names[policy->auto_run]);

@@ -141,4 +141,12 @@ void cgroup_weigh(struct cgroup *cgroup, unsigned part);
  * allowed.
  */
 void cgroup_free(struct cgroup *cgroup);
+
+/*
+ * The group of a process that a container daemon has put there: its usage can be read, and nothing
+ * else. Its path must name `marker`, or else the process is not the daemon's: -ESRCH. *ret_layers:
+ * the limits of the group that are as low as these. Free the group, then the manager.
+ */
+int cgroup_find(pid_t pid, const char *marker, const struct cgroup_limits *limits,
+		struct cgroup_manager **ret_manager, struct cgroup **ret, layer_set *ret_layers);
 #endif

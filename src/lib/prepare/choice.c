@@ -116,6 +116,8 @@ static int try_one(struct brig_context *context, const struct choice *choice,
 			     .wasm_engine = policy->wasm_engine,
 
 			     .vm = &policy->vm,
+			     .docker = &policy->docker,
+			     .podman = &policy->podman,
 			     .cache_dir = context->cache_dir };
 	const struct choice_finding *finding = NULL;
 

@@ -53,6 +53,8 @@ static int load(struct brig_context *context, const struct brig_request *request
 	p->spec.gvisor_platform = p->policy->gvisor_platform;
 	p->spec.launcher = &p->policy->launcher;
 	p->spec.vm = &p->policy->vm;
+	p->spec.docker = &p->policy->docker;
+	p->spec.podman = &p->policy->podman;
 	p->spec.cache_dir = context->cache_dir;
 	p->spec.wasm_engine = p->policy->wasm_engine;
 	p->spec.exec_writable = p->policy->exec_writable || p->purpose == PURPOSE_COMPILE;

@@ -19,6 +19,7 @@
 #include "run/spec/cell_kind.h"
 #include "run/spec/closure.h"
 
+struct daemon_settings;
 struct launcher;
 struct vm_settings;
 
@@ -79,8 +80,9 @@ struct spec {
 	const char *gvisor_platform;     /* its name; NULL: the runtime chooses */
 	const struct launcher *launcher; /* launcher provider: its file */
 	const struct vm_settings *vm;    /* vm provider: NULL: the usual ones */
-	const char *cache_dir;           /* for files that cells share; NULL: there is none */
-	const char *workdir;             /* local provider: host directory to start in; else NULL */
+	const struct daemon_settings *docker, *podman; /* their providers: NULL: the usual ones */
+	const char *cache_dir; /* for files that cells share; NULL: there is none */
+	const char *workdir;   /* local provider: host directory to start in; else NULL */
 
 	const struct bpf_program *filter; /* NULL: none */
 	/*

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stream of an attached container: see demux.h. */
+#include "daemon/demux.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define STREAM_STDOUT 1
+#define STREAM_STDERR 2
+/* So that a flood of empty frames, or of messages, does not hold up the caller. */
+#define FRAMES_A_CALL 16
+
+/* The head is complete. */
+static int take_head(struct demux *demux)
+{
+	const unsigned char *head = demux->head;
+
+	if ((head[0] != STREAM_STDOUT && head[0] != STREAM_STDERR) || head[1] || head[2] ||
+	    head[3]) {
+		return -EPROTO;
+	}
+	demux->left = (uint32_t)head[4] << 24 | (uint32_t)head[5] << 16 | (uint32_t)head[6] << 8 |
+		      head[7];
+	if (demux->left == 0) {
+		demux->have = 0; /* an empty frame */
+	}
+	return 0;
+}
+
+static ssize_t receive_head(struct demux *demux, int fd)
+{
+	ssize_t n =
+		recv(fd, demux->head + demux->have, DEMUX_HEAD_BYTES - demux->have, MSG_DONTWAIT);
+
+	if (n <= 0) {
+		return n;
+	}
+	demux->have += (size_t)n;
+	if (demux->have == DEMUX_HEAD_BYTES && take_head(demux) < 0) {
+		errno = EPROTO;
+		return -1;
+	}
+	return n;
+}
+
+static void used(struct demux *demux, size_t size)
+{
+	demux->left -= (uint32_t)size;
+	demux->have = demux->left ? demux->have : 0;
+}
+
+/* The agent writes nothing there; what comes is the runtime's, and its beginning is kept. */
+static ssize_t receive_message(struct demux *demux, int fd)
+{
+	char piece[1024];
+	size_t size = demux->left < sizeof(piece) ? demux->left : sizeof(piece);
+	ssize_t n = recv(fd, piece, size, MSG_DONTWAIT);
+
+	if (n <= 0) {
+		return n;
+	}
+	size_t room = sizeof(demux->messages) - 1 - demux->messages_size;
+	size_t kept = (size_t)n < room ? (size_t)n : room;
+	memcpy(demux->messages + demux->messages_size, piece, kept);
+	demux->messages_size += kept;
+	used(demux, (size_t)n);
+	return n;
+}
+
+ssize_t demux_receive(struct demux *demux, int fd, void *at, size_t size)
+{
+	for (unsigned i = 0; i < 2 * FRAMES_A_CALL; i++) {
+		if (demux->have == DEMUX_HEAD_BYTES && demux->head[0] == STREAM_STDOUT) {
+			size_t most = demux->left < size ? demux->left : size;
+			ssize_t n = recv(fd, at, most, MSG_DONTWAIT);
+			if (n > 0) {
+				used(demux, (size_t)n);
+			}
+			return n;
+		}
+		ssize_t n = demux->have == DEMUX_HEAD_BYTES ? receive_message(demux, fd)
+							    : receive_head(demux, fd);
+		if (n <= 0) {
+			return n;
+		}
+	}
+	errno = EINTR; /* there may be more: the caller comes again */
+	return -1;
+}
