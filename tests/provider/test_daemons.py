@@ -197,6 +197,37 @@ def test_what_the_program_can_reach(config, schema, daemon, kind):
     assert "sock" not in found["mounts"]
 
 
+WRITABLE = """
+import os
+found = []
+for place, names, files in os.walk("/"):
+    names[:] = [n for n in names if place != "/" or n not in ("proc", "sys", "usr")]
+    if os.access(place, os.W_OK): found.append(place)
+print(sorted(found))
+"""
+
+
+@root
+def test_places_where_it_can_write(config, schema, kind, daemon):
+    """Those with limits, and no others: Podman adds some of its own to a read-only root."""
+    result = Provider(kind, config, schema).python(WRITABLE)
+    assert daemon.answers()
+    assert set(json.loads(result["stdout"].replace("'", '"'))) <= {
+        "/dev/mqueue", "/dev/shm", "/sandbox", "/sandbox/out", "/tmp"}, result
+
+
+@root
+def test_no_names_of_the_host(config, schema, kind, daemon):
+    """Podman copies the host's /etc/hosts, with the names and addresses of its network."""
+    result = Provider(kind, config, schema).bash("while read -r line; do echo \"$line\"; done < /etc/hosts")
+    assert daemon.answers()
+    for line in result["stdout"].splitlines():
+        address, *names = line.split() or ["#"]
+        assert address[0] == "#" or address in ("127.0.0.1", "::1", "fe00::0", "ff00::0", "ff02::1", "ff02::2"), line
+        assert set(names) <= {"localhost", "brig", "ip6-localhost", "ip6-loopback", "ip6-localnet", "ip6-mcastprefix",
+                              "ip6-allnodes", "ip6-allrouters"}, line
+
+
 def stat_is_socket(path):
     return pathlib.Path(path).is_socket()
 
