@@ -5,6 +5,7 @@ import os
 import socket
 import threading
 
+ESCAPES = b'{"message": "bad \\u001b[31m words \\n"}'
 HEADER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nApi-Version: 1.41\r\n"
 
 
@@ -69,8 +70,7 @@ WAYS = {
     "deep": body(b"[" * 200000),
     "other-types": body(b'{"Id": 7, "ApiVersion": [], "State": "x", "StatusCode": "0", "Warnings": {}}'),
     "no-object": body(b'"text"'),
-    "error-with-escapes": fixed(b"HTTP/1.1 500 Oh\r\nContent-Length: 37\r\n\r\n",
-                                b'{"message": "bad \\u001b[31m words \\n"}'),
+    "error-with-escapes": fixed(b"HTTP/1.1 500 Oh\r\nContent-Length: %d\r\n\r\n" % len(ESCAPES), ESCAPES),
     "error-without-words": fixed(b"HTTP/1.1 503 \r\nContent-Length: 0\r\n\r\n"),
     "old": body(b'{"ApiVersion": "1.12", "MinAPIVersion": "1.12", "Version": "1.0"}'),
     "switch": fixed(b"HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n",

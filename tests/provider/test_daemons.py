@@ -123,6 +123,11 @@ def refused_in_time(provider, *args, **options):
     return answer["error"]
 
 
+def next_works(provider):
+    result = provider.bash("echo next")
+    assert (result["status"], result["stdout"]) == ("ok", "next\n"), result
+
+
 # --- a container ----------------------------------------------------------------------------------
 
 
@@ -287,7 +292,7 @@ def test_what_it_lacks_is_refused(of, kind, ability):
 @root
 @pytest.mark.parametrize("settings", [
     {"socket": 7}, {"socket": ""}, {"socket": "relative/sock"}, {"socket": "/tmp/" + "x" * 200},
-    {"socket": "tcp://127.0.0.1:2375"}, {"socket": "/tmp/a\nb"}, {"image": 7}, {"image": ""},
+    {"socket": "tcp://127.0.0.1:2375"}, {"image": 7}, {"image": ""},
     {"image": "a b"}, {"image": "../x"}, {"image": "x" * 5000}, {"image": "-v"}, {"image": "a?b=c"},
     {"image": "a\r\nHost: x"}, {"unknown": 1},
 ])
@@ -345,7 +350,7 @@ def test_variable(config, schema, daemon, kind):
 def test_image_that_is_missing(at, daemon, image, words):
     """It is never fetched from a registry."""
     error = at(daemon.socket, image=image).refused("-c", "1")
-    assert words in error["message"] and "build-base" in error["remedy"], error
+    assert words in error["message"] and "pull" in error["remedy"], error
 
 
 def tar_of(**files):
@@ -455,7 +460,7 @@ def test_a_call_that_fails(at, short, daemon, call, way):
         assert false.met.is_set(), false.heads
     finally:
         false.close()
-    assert at(daemon.socket).bash("echo next")["stdout"] == "next\n"
+    next_works(at(daemon.socket))
     wait_for(lambda: not brigs(daemon))
 
 
@@ -473,7 +478,7 @@ def test_a_later_call_that_hangs(at, short, daemon, call):
         assert "error" in answer or answer["status"] in ("ok", "error"), answer
     finally:
         false.close()
-    assert at(daemon.socket).bash("echo next")["stdout"] == "next\n"
+    next_works(at(daemon.socket))
     wait_for(lambda: not brigs(daemon))
 
 
@@ -523,7 +528,7 @@ def test_brig_is_killed_while_it_starts(config, schema, daemon, kind, of_others,
     time.sleep(after)
     brig.kill()
     brig.communicate()
-    assert provider.bash("echo next")["stdout"] == "next\n"
+    next_works(provider)
     wait_for(lambda: not brigs(daemon))
     assert lives(daemon, of_others)
 
@@ -565,11 +570,11 @@ def test_sweep(config, schema, daemon, kind, of_others):
     left = answer["Id"]
     assert daemon.ask("POST", f"/v1.40/containers/{left}/start")[0] == 204
     # As long as that brig lives, both are left alone.
-    assert provider.bash("echo next")["stdout"] == "next\n"
+    next_works(provider)
     assert lives(daemon, left) and lives(daemon, name)
     brig.kill()
     brig.communicate()
-    assert provider.bash("echo next")["stdout"] == "next\n"
+    next_works(provider)
     wait_for(lambda: not brigs(daemon))
     assert lives(daemon, of_others)
 
@@ -590,7 +595,7 @@ def test_the_daemon_is_killed(config, schema, own_daemon, kind):
     finally:
         finish(brig)
     daemon.start_again()
-    assert provider.bash("echo next")["stdout"] == "next\n"
+    next_works(provider)
     wait_for(lambda: not brigs(daemon))
 
 
@@ -607,7 +612,7 @@ def test_the_container_is_killed_by_others(config, schema, daemon, kind):
 
 @root
 def test_no_space(config, schema, own_daemon, kind):
-    daemon = own_daemon("96m")
+    daemon = own_daemon("48m")
     provider = Provider(f"own-{kind}", config, schema)
     provider.kind = kind
     number = 0
@@ -624,9 +629,9 @@ def test_no_space(config, schema, own_daemon, kind):
 
 
 def fill(daemon, number):
-    """An image with a megabyte that cannot be compressed."""
+    """An image of four megabytes that cannot be compressed."""
     try:
-        daemon.load(tar_of(file=os.urandom(1 << 20)), f"filler-{number}")
+        daemon.load(tar_of(file=os.urandom(4 << 20)), f"filler-{number}")
     except (AssertionError, OSError):
         return False
     return True
