@@ -113,7 +113,7 @@ _brig_value() {
 		echo 'policy'
 		;;
 	*' --provider')
-		echo 'words:native local oci launcher gvisor vm wasm'
+		echo 'words:native local oci launcher gvisor vm wasm docker podman'
 		;;
 	*' --venv' | *' --out-dir' | *' --ro' | *' --rw' | *' --config' | *' --state')
 		echo 'directory'

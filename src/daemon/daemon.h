@@ -38,6 +38,7 @@ struct daemon_kind {
 	const char *start;        /* the command that starts it, for the repair */
 	bool tmpfs_details;       /* a tmpfs can have an owner, and a number of inodes */
 	bool names_ulimits;       /* without them it asks for more than the host may allow */
+	const char *covers[2];    /* directories that it would make writable; NULL: no more */
 	const struct daemon_settings *(*settings)(const struct spec *spec);
 };
 extern const struct daemon_kind docker_kind, podman_kind;

@@ -70,6 +70,11 @@ static void put_places(struct json_out *json, const struct daemon_container *con
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		put_place(json, container, &places[i]);
 	}
+	/* Podman would make them writable, up to half of the host's memory. */
+	for (size_t i = 0; i < 2 && container->kind->covers[i]; i++) {
+		json_text(json, container->kind->covers[i],
+			  "ro,nosuid,nodev,noexec,size=4k,mode=0555");
+	}
 	json_close(json, '}');
 }
 

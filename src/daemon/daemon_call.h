@@ -31,7 +31,7 @@ struct daemon_call {
 		.fd = -1                                                                           \
 	}
 
-/* What is asked: data, without the body. */
+/* The question, as data. */
 struct daemon_request {
 	const char *method, *path;
 	const char *type; /* of the body; NULL: there is none */

@@ -384,7 +384,7 @@ static int refuse(struct daemon_cell *cell)
 	return r;
 }
 
-/* What fails there costs the run nothing: the next one tries again. */
+/* A failure there costs the run nothing: the next one tries again. */
 static bool is_optional(enum daemon_stage stage)
 {
 	return stage == DAEMON_LIST || stage == DAEMON_SWEEP;

@@ -16,6 +16,7 @@ const struct daemon_kind podman_kind = {
 	.image_prefix = "localhost/",
 	.start = "systemctl start podman.socket",
 	.names_ulimits = true,
+	.covers = { "/run", "/var/tmp" },
 	.settings = settings,
 };
 
