@@ -15,6 +15,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
+#define PAGE_BYTES 4096u /* the limit of the disk is of whole ones */
+
 /* How long the agent may take to report the end of a program that was told to end... */
 #define END_MS 1000u
 /* ...and to end after its last frame. The time for the files is that of return_time.h. */
@@ -85,7 +87,9 @@ static void take_disk(const struct agent_link *link, struct run *run)
 
 	facts->disk_peak_bytes = disk->peak.bytes;
 	facts->inodes_peak = disk->peak.inodes;
-	facts->disk_full |= (disk->full & FRAME_DISK_FULL) != 0;
+	/* Where each place has the limit, the sum is only known afterwards. */
+	facts->disk_full |= (disk->full & FRAME_DISK_FULL) != 0 ||
+			    disk->peak.bytes >= limits->disk_bytes + PAGE_BYTES;
 	/* Where nothing limits their number, it is only known afterwards. */
 	facts->inodes_full |=
 		(disk->full & FRAME_INODES_FULL) != 0 || disk->peak.inodes > limits->disk_inodes;

@@ -118,7 +118,7 @@ enum daemon_stage {
 enum daemon_event {
 	DAEMON_EVENT_CALL,
 	DAEMON_EVENT_END,  /* the container's first process has ended */
-	DAEMON_EVENT_OVER, /* a cell without such a process is over */
+	DAEMON_EVENT_OVER, /* the cell is over, whether its stream has ended or not */
 	DAEMON_EVENT_LINK, /* the first of the link's */
 };
 
@@ -144,7 +144,7 @@ struct daemon_cell {
 	struct cgroup *group;           /* owned */
 	struct cgroup_manager *manager; /* owned: of the group */
 	int pidfd;                      /* owned: of the container's first process */
-	int over;                       /* owned: an eventfd */
+	int over;                       /* owned: a timer: the cell ends with it */
 	bool attached, asked;
 	bool doomed;           /* it is to be removed as soon as it can be */
 	bool seen_exit;        /* its figures after the program's end were read */
@@ -164,6 +164,8 @@ int daemon_on_call(struct run *run);
 void daemon_late(struct run *run);
 /* No further stage: the container is removed, if there is one. */
 void daemon_remove(struct run *run);
+/* The cell ends after this time, or before that with its stream. */
+void daemon_end_after(const struct daemon_cell *cell, uint64_t after_ns);
 /* The cell cannot be built; cell->err has the reason. */
 void daemon_fail(struct run *run, const char *step);
 /* The agent is ready, and perhaps all else. 1: the program may begin; 0: not yet; -errno. */

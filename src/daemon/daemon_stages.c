@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -294,15 +295,23 @@ void daemon_fail(struct run *run, const char *step)
 	daemon_remove(run);
 }
 
+void daemon_end_after(const struct daemon_cell *cell, uint64_t after_ns)
+{
+	const struct itimerspec when = { .it_value = { .tv_sec = (time_t)(after_ns / 1000000000u),
+						       .tv_nsec =
+							       (long)(after_ns % 1000000000u) } };
+
+	timerfd_settime(cell->over, 0, &when, NULL);
+}
+
 /* Here the cell ends without a process of its own. */
 static void be_over(struct run *run)
 {
 	struct daemon_cell *cell = daemon_of(run);
-	const uint64_t one = 1;
 
 	end_call(run);
 	cell->stage = DAEMON_OVER;
-	(void)!write(cell->over, &one, sizeof(one));
+	daemon_end_after(cell, 1);
 }
 
 void daemon_remove(struct run *run)

@@ -185,19 +185,30 @@ static bool holds(int dir, const char *file, uint64_t most)
 	return dir >= 0 && cgroup_file_read_u64(dir, file, &value) && value <= most;
 }
 
+/* "QUOTA PERIOD", or "max PERIOD". */
+static bool read_share(int dir, uint64_t *quota, uint64_t *period)
+{
+	char text[64] = "", *end = text;
+
+	if (cgroup_file_read(dir, "cpu.max", text, sizeof(text)) <= 0 || text[0] == 'm') {
+		return false;
+	}
+	*quota = strtoull(text, &end, 10);
+	*period = *end == ' ' ? strtoull(end + 1, NULL, 10) : 0;
+	return true;
+}
+
 static bool cpu_holds(const struct cgroup *cgroup, uint64_t millicores)
 {
 	int dir = dir_of(cgroup, CGROUP_CPU);
 	uint64_t quota = 0, period = 0;
-	char text[64] = "";
 
 	if (dir < 0) {
 		return false;
 	}
 	if (cgroup->manager->ops == &found_v2) {
-		return cgroup_file_read(dir, "cpu.max", text, sizeof(text)) > 0 &&
-		       sscanf(text, "%lu %lu", &quota, &period) == 2 && period > 0 &&
-		       quota * 1000 <= millicores * period;
+		return read_share(dir, &quota, &period) && period > 0 &&
+		       quota <= INT64_MAX / 1000 && quota * 1000 <= millicores * period;
 	}
 	return cgroup_file_read_u64(dir, "cpu.cfs_quota_us", &quota) &&
 	       cgroup_file_read_u64(dir, "cpu.cfs_period_us", &period) && period > 0 &&
