@@ -54,6 +54,8 @@ bubblewrap|bwrap
 crun|crun
 runc|/usr/sbin/runc,/usr/bin/runc
 runsc|runsc
+docker.io|/usr/sbin/dockerd,/usr/bin/dockerd,/usr/local/bin/dockerd
+podman|/usr/bin/podman,/usr/local/bin/podman
 qemu-system-x86|qemu-system-x86_64
 erofs-utils|mkfs.erofs
 lld|/usr/bin/wasm-ld
@@ -202,9 +204,67 @@ without_server() {
 	esac
 }
 
+# The tests start daemons of their own, in directories of their own: those of the host stay as they
+# are. One that comes with a package of ours is neither started nor enabled.
+SERVICES='docker.io|docker.service docker.socket containerd.service
+podman|podman.service podman.socket podman-restart.service podman-auto-update.service podman-auto-update.timer'
+INIT_POLICY=/usr/sbin/policy-rc.d
+UNITS_OF_THE_HOST='/lib/systemd/system /etc/systemd/system'
+
+# The services that these packages bring, and the host does not have yet.
+new_services() {
+	echo "$SERVICES" | while IFS='|' read -r package units; do
+		case " $* " in
+		*" $package "*) ;;
+		*) continue ;;
+		esac
+		for unit in $units; do
+			for place in $UNITS_OF_THE_HOST; do
+				[ ! -e "$place/$unit" ] || continue 2
+			done
+			echo "$unit"
+		done
+	done
+}
+
+# Debian asks this program whether a package may start its services. One of the host's own remains.
+start_nothing() {
+	[ ! -e "$INIT_POLICY" ] || return 0
+	# shellcheck disable=SC2016 # a script
+	$as_root sh -c 'printf "#!/bin/sh\n# of brig setup.sh\nexit 101\n" >"$0.new" && chmod 755 "$0.new" && mv "$0.new" "$0"' \
+		"$INIT_POLICY"
+}
+
+start_again() {
+	! grep -qs '^# of brig setup.sh' "$INIT_POLICY" || $as_root rm -f "$INIT_POLICY"
+}
+
+# Both forms: units, also without a systemctl, and scripts for another init.
+disable_services() {
+	for unit in "$@"; do
+		$as_root env DPKG_MAINTSCRIPT_PACKAGE=brig deb-systemd-helper disable "$unit" >/dev/null 2>&1 || true
+		name=${unit%.service}
+		[ ! -e "/etc/init.d/$name" ] || $as_root update-rc.d "$name" disable >/dev/null 2>&1 || true
+	done
+}
+
 apt_install() {
 	without_server "$@"
-	$as_root env DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1 apt-get install -y -qq --no-install-recommends "$@"
+	services=$(new_services "$@")
+	if [ "$services" ]; then
+		trap start_again EXIT
+		trap 'exit 1' HUP INT TERM
+		start_nothing
+	fi
+	done=0
+	$as_root env DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1 \
+		apt-get install -y -qq --no-install-recommends "$@" || done=$?
+	if [ "$services" ]; then
+		start_again
+		# shellcheck disable=SC2086 # one word for each
+		disable_services $services
+	fi
+	return "$done"
 }
 
 # The runsc of backports, from a list of packages for this command only: the host's own stay as they

@@ -155,6 +155,15 @@ static int take_head(struct daemon_call *call, struct brig_error *err)
 	return 0;
 }
 
+/* After an upgrade these would be the stream's, before the container was started. */
+static int refuse_more(struct brig_error *err)
+{
+	int r = error_set(err, BRIG_E_HOST, EPROTO, "the daemon sent more than its answer");
+
+	error_remedy(err, "see whether the socket is that of a container daemon");
+	return r;
+}
+
 static int take_bytes(struct daemon_call *call, const char *data, size_t size,
 		      struct brig_error *err)
 {
@@ -183,10 +192,7 @@ static int take_bytes(struct daemon_call *call, const char *data, size_t size,
 			break;
 		}
 	}
-	/* After an upgrade these would be the stream's, before the container was started. */
-	return call->over && input.size > 0
-		       ? error_set(err, BRIG_E_HOST, EPROTO, "the daemon sent more than its answer")
-		       : 0;
+	return call->over && input.size > 0 ? refuse_more(err) : 0;
 }
 
 /* The daemon has closed the connection. */

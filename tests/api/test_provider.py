@@ -90,6 +90,18 @@ def test_no_name(unix, name):
     assert refused(unix, policy="both", provider=name).status == 400
 
 
+@pytest.mark.parametrize("fields", [
+    {"docker": {"socket": "/tmp/own"}}, {"podman": {"image": "own"}}, {"socket": "/tmp/own"}, {"image": "own"},
+    {"runtime": "own"}, {"provider": {"docker": {"socket": "/tmp/own"}}}, {"provider": "docker:/tmp/own"},
+])
+def test_settings_are_the_operators(unix, alice, fields):
+    """A request names neither a daemon's socket nor its images."""
+    for client in (unix, alice):
+        assert refused(client, policy="both", **fields).status == 400
+        answer = client.ask("POST", "/v1/sessions", {"policy": "both", **fields})
+        assert answer.status == 400, answer.body
+
+
 def test_named_is_never_replaced(unix):
     assert refused(unix, policy="gone", provider="oci").status >= 500
 
@@ -140,10 +152,10 @@ def test_metrics(service, unix):
     for name in OUTSIDE:
         refused(unix, policy="both", provider=name)
     after = counts()
-    assert set(after) == {"native", "local", "oci", "launcher", "gvisor", "vm", "wasm"}
+    assert set(after) == {"native", "local", "oci", "launcher", "gvisor", "vm", "wasm", "docker", "podman"}
     assert {name: after[name] - before[name] for name in after} == {
         "native": 2, "oci": 1, "local": 0, "launcher": 0, "gvisor": 0, "vm": 0,
-        "wasm": 0}
+        "wasm": 0, "docker": 0, "podman": 0}
 
 
 def test_ceiling(make_service, config, tmp_path):

@@ -18,7 +18,7 @@ def test_json():
     status, text = ask("providers", "--json")
     found = {one["name"]: one for one in json.loads(text)["providers"]}
     assert status == 0 and list(found) == ["native", "local", "oci", "launcher", "gvisor", "vm", "wasm",
-                                         "docker", "podman"]
+                                               "docker", "podman"]
     assert {"walls", "sessions"} <= set(found["native"]["abilities"])
     assert "walls" not in found["local"]["abilities"]
     means = {one["name"]: one["means"] for one in found["oci"]["layers"]}

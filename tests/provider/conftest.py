@@ -13,6 +13,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "host"))
 
+import daemons  # noqa: E402 # pylint: disable=wrong-import-position
 import machines  # noqa: E402
 
 BRIG = os.path.abspath(os.environ.get("BRIG", "build/brig"))
@@ -26,6 +27,15 @@ POLICIES = {
                             "launcher": {"name": "bubblewrap"}},
     "gvisor": {"extends": "default", "provider": "gvisor"},
 }
+# Containers of a daemon, which root's tests start for themselves: its socket is added to the policy
+# as soon as there is one. An ordinary user's daemon has no limits: test_daemons.py.
+DAEMONS = ("docker", "podman")
+# The containers have no user namespace and a whole /proc, which a policy has to allow.
+DAEMON = {"extends": "default", "may_miss": [
+    "timens", "overlay", "uidrange", "landlock", "notify", "keyring", "cgroup-memory", "cgroup-pids",
+    "cgroup-cpu", "userns", "proc"]}
+if ROOT:
+    POLICIES.update({name: {**DAEMON, "provider": name} for name in DAEMONS})
 # A machine by emulation is slow: of the tests for all providers it runs these, and every one with
 # BRIG_ALL_PROVIDERS=1 (make test-providers).
 POLICIES["vm"] = {"extends": "default", "provider": "vm", "vm": {"accel": "tcg"},
@@ -41,7 +51,7 @@ HELD = [name for name in POLICIES if name != "native"]  # in a holder, with an a
 # The program's calls are answered by a process: the host sees neither its processes nor its ids.
 EMULATED = ("gvisor",)
 # In `make test` slow providers have all tests but these, and every one with BRIG_ALL_PROVIDERS=1.
-SLOW = ("gvisor",)
+SLOW = ("gvisor", *DAEMONS)
 ONLY_IN_FULL = {"test_exit_status", "test_output", "test_arguments", "test_brig_killed_while_it_starts",
                 "test_a_short_peak_is_counted", "test_fork_bomb", "test_hostile_output",
                 "test_the_same", "test_limits_of_processes_and_files", "test_input_that_nobody_reads", "test_streams_apart", "test_binary_output"}
@@ -61,6 +71,12 @@ def refusals(record_property):
     yield
     if REFUSALS:
         record_property("refused", len(REFUSALS))
+
+
+# Some things a daemon's containers cannot have: test_daemons.py asserts their refusal. Their processes
+# are children of the daemon, not of brig: it has the tests of killed processes, too.
+NOT_WITH_DAEMONS = {"test_brig_killed", "test_brig_killed_while_it_starts", "test_holder_killed",
+                    "test_brig_killed_with_waiting_containers", "test_interrupted", "test_mounts"}
 
 
 def write_policy(config, name, policy):
@@ -102,9 +118,15 @@ def is_core(item):
             and item.module.__name__ != "test_held")
 
 
+def has_meaning(item):
+    names = getattr(getattr(item, "callspec", None), "params", {}).values()
+    not_with_daemons = item.originalname in NOT_WITH_DAEMONS or item.module.__name__ == "test_venv"
+    return not (not_with_daemons and any(name in DAEMONS for name in names))
+
+
 def pytest_collection_modifyitems(config, items):
-    wanted = [item for item in items
-              if can_be(item) and (os.environ.get("BRIG_ALL_PROVIDERS") or is_core(item))]
+    wanted = [item for item in items if can_be(item) and has_meaning(item) and
+              (os.environ.get("BRIG_ALL_PROVIDERS") or is_core(item))]
     config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
     items[:] = wanted
 
@@ -132,6 +154,25 @@ def schema():
     return jsonschema.Draft202012Validator(json.loads(done.stdout))
 
 
+def running_daemon(kind, config):
+    daemon = daemons.Daemon(kind).start()
+    try:
+        write_policy(config, kind, {**DAEMON, "provider": kind, kind: {"socket": daemon.socket}})
+        yield daemon
+    finally:
+        daemon.stop()
+
+
+@pytest.fixture(scope="session")
+def docker(config):
+    yield from running_daemon("docker", config)
+
+
+@pytest.fixture(scope="session")
+def podman(config):
+    yield from running_daemon("podman", config)
+
+
 class Provider:
     """One provider: runs brig with its policy."""
 
@@ -139,6 +180,7 @@ class Provider:
         self.name, self.config, self.schema = name, config, schema
         self.kind, _, self.runtime = name.partition("-")
         self.emulated = self.kind in EMULATED
+        self.daemon = self.kind in DAEMONS
         # Limits of a second must not include a start that takes as long on a busy host.
         self.ahead = ("--start", "warm") if self.kind in SLOW else ()
 
@@ -155,6 +197,7 @@ class Provider:
         """The result, which matches the schema."""
         done = self.plain("--json", *args, **options)
         result = json.loads(done.stdout)
+        assert "error" not in result, result["error"]
         wrong = [error.message for error in self.schema.iter_errors(result)]
         assert not wrong, (wrong, result)
         assert result.get("provider") == self.kind, result
@@ -177,6 +220,8 @@ class Provider:
 
 def make_provider(request, schema):
     config = request.getfixturevalue("vm_config" if request.param == "vm" else "config")
+    if request.param in DAEMONS:
+        request.getfixturevalue(request.param)
     return Provider(request.param, config, schema)
 
 
@@ -190,7 +235,7 @@ def held(request, schema):
     return make_provider(request, schema)
 
 
-@pytest.fixture(params=[name for name in HELD if name not in (*EMULATED, "vm")])
+@pytest.fixture(params=[name for name in HELD if name not in (*EMULATED, *DAEMONS, "vm")])
 def one_kernel(request, config, schema):
     """The agent is a process of the host."""
     return Provider(request.param, config, schema)
@@ -202,12 +247,17 @@ def oci(request, config, schema):
 
 
 @pytest.fixture
-def of(config, schema):
+def of(request, config, schema):
     """A provider of another policy, which the test writes."""
     def make(name, policy):
+        kind = policy.get("provider", "native")
+        if kind in DAEMONS:
+            settings = {"socket": request.getfixturevalue(kind).socket, **policy.get(kind, {})}
+            policy = {**policy, kind: settings}
         write_policy(config, name, policy)
         made = Provider(name, config, schema)
-        made.kind = policy.get("provider", "native")
+        made.kind = kind
+        made.daemon = kind in DAEMONS
         return made
 
     return make

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import EMULATED, POLICIES, Provider
+from conftest import DAEMONS, EMULATED, POLICIES, Provider
 
 CALLS = """
 import ctypes, os
@@ -22,7 +22,8 @@ def of_kind(result, kind):
     return [one for one in result["events"] if one["kind"] == kind]
 
 
-SHARED = [name for name in POLICIES if name not in (*EMULATED, "vm")]  # they share the host's kernel
+# They share the host's kernel, and brig can watch the calls.
+SHARED = [name for name in POLICIES if name not in (*EMULATED, *DAEMONS, "vm")]
 
 
 @pytest.fixture(params=SHARED)

@@ -103,8 +103,9 @@ def test_all_processes_of_the_limit(provider):
 
 @pytest.mark.parametrize("place", ["/sandbox", "/tmp", "/dev/shm"])
 def test_disk(provider, place):
+    other = place if provider.daemon else "/tmp"  # with a daemon each has the limit for itself
     result = provider.python(
-        f"open('/tmp/some', 'wb').write(bytes(900 << 10))\n"
+        f"open('{other}/some', 'wb').write(bytes(900 << 10))\n"
         f"open('{place}/more', 'wb').write(bytes(900 << 10))", "--disk", "1M")
     assert result["status"] == "disk_limit", result
     assert result["verdict"]["limit_name"] == "disk_bytes"
@@ -112,6 +113,10 @@ def test_disk(provider, place):
 
 def test_inodes(provider):
     result = provider.python("for i in range(200): open(f'f{i}', 'w')", "--inodes", "64")
+    if provider.kind == "podman" and result["status"] == "ok":
+        # It has no such option, and the result tells so.
+        assert result["means"]["inodes"] == "none", result
+        return
     assert (result["status"], result["verdict"]["limit_name"]) == ("disk_limit", "disk_inodes")
 
 

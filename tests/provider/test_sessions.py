@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import POLICIES
+from conftest import DAEMONS, POLICIES
 
 HERE = pathlib.Path(__file__).resolve().parent
 spec = importlib.util.spec_from_file_location("api_conftest", HERE.parent / "api" / "conftest.py")
@@ -96,6 +96,16 @@ def vm_place(tmp_path_factory, vm_config):
     return readable(place)
 
 
+def config_of(request, place, name):
+    if name == "vm":
+        return request.getfixturevalue("vm_place")
+    if name in DAEMONS:  # its socket is known as soon as there is a daemon
+        daemon = request.getfixturevalue(name)
+        path = place / "policies" / f"{name}.json"
+        path.write_text(json.dumps({**POLICIES[name], name: {"socket": daemon.socket}}))
+    return place
+
+
 @pytest.fixture(scope="module")
 def client_of(request, place):
     """A client of the service that has the policy of this name."""
@@ -106,7 +116,7 @@ def client_of(request, place):
         return made[-1]
 
     def client_of(name):
-        config = request.getfixturevalue("vm_place") if name == "vm" else place
+        config = config_of(request, place, name)
         if config not in services:
             services[config] = api.Service(make, "--config", str(config), tokens=[])
         return services[config].unix()
@@ -135,7 +145,8 @@ class Session:
 
 
 WITH_SESSIONS = list(POLICIES)
-WITH_FILES = [name for name in WITH_SESSIONS if name != "vm"]
+FILES_STAY = [name for name in WITH_SESSIONS if name == "vm" or name in DAEMONS]
+WITH_FILES = [name for name in WITH_SESSIONS if name not in FILES_STAY]
 
 
 @pytest.fixture(params=WITH_SESSIONS)
@@ -183,7 +194,7 @@ def test_files_of_a_run(session_with_files):
     assert session.run("print(open('b').read())")["stdout"] == "2\n"
 
 
-@pytest.mark.parametrize("name", ["vm"])
+@pytest.mark.parametrize("name", FILES_STAY)
 def test_files_that_stay_in_the_cell(client_of, name):
     """A request that cannot be done is refused, and the session goes on."""
     session = Session(client_of(name), name, "python", files=[{"path": "given", "content": "1"}])
