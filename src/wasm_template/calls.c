@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * WASI's functions for files and streams, which an interpreter calls when it initialises itself. The
- * engine carries them out in threads of its own, and a process with threads cannot be cloned. So in
- * the template they are answered here: there are no files, and three streams. In a clone that has
- * its order each call goes on to the engine.
+ * WASI's functions for files and streams, which an interpreter calls when it initialises itself.
+ * The engine carries them out in threads of its own, and a process with threads cannot be cloned.
+ * So in the template they are answered here: there are no files, and three streams. In a clone that
+ * has its order each call goes on to the engine.
  *
  * The engine looks for the memory in the exports of the module that calls. A call from here has none;
  * so it goes through a second module, which has the interpreter's memory and a function for each.
@@ -153,7 +153,7 @@ void calls_define(const struct host_command *command)
 	}
 }
 
-/* --- the second module -------------------------------------------------------------------------- */
+/* --- the second module ------------------------------------------------------------------------ */
 
 struct text {
 	char data[TEXT_BYTES];

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs with each provider: one configuration directory, with a policy for each."""
 
-import glob
 import json
 import os
 import pathlib
