@@ -190,7 +190,7 @@ static void put_mounts(struct json_out *json, const struct spec *spec, const str
 	/* gVisor's own /proc has no options, and shows nothing of the host's. */
 	const char *const proc[OPTIONS_MAX] = { "nosuid", "noexec", "nodev",
 						emulated ? NULL : "subset=pid", "hidepid=2" };
-	/* In a read-only /dev, gVisor's kernel refuses to open devices for writing, as Linux does not. */
+	/* In a read-only /dev gVisor's kernel refuses to open devices for writing. */
 	const char *const dev[OPTIONS_MAX] = { "nosuid",   "noexec",       "mode=755",
 					       "size=64k", "nr_inodes=64", emulated ? NULL : "ro" };
 

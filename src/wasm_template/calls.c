@@ -5,8 +5,9 @@
  * So in the template they are answered here: there are no files, and three streams. In a clone that
  * has its order each call goes on to the engine.
  *
- * The engine looks for the memory in the exports of the module that calls. A call from here has none;
- * so it goes through a second module, which has the interpreter's memory and a function for each.
+ * The engine looks for the memory in the exports of the module that calls. A call from here has
+ * none; so it goes through a second module, which has the interpreter's memory and a function for
+ * each.
  */
 #include <stdarg.h>
 #include <stdio.h>

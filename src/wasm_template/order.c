@@ -2,8 +2,8 @@
 /*
  * The function of WASI by which the interpreter's driver waits for its order: random_get(). A
  * module can call only what it imports, and this function is whole without the engine's: outside
- * of the order it returns bytes of the kernel's generator. The engine's own generator would continue
- * in each clone where the template was.
+ * of the order it returns bytes of the kernel's generator. The engine's own generator would
+ * continue in each clone where the template was.
  */
 #include <errno.h>
 #include <stdio.h>
