@@ -156,8 +156,8 @@ int own_clock(struct agent *agent, const unsigned char *data, size_t size);
 int own_entropy(struct agent *agent, const unsigned char *data, size_t size);
 int own_work(struct agent *agent, const unsigned char *data, size_t size);
 /*
- * The program, which has the agent's id, must not own these directories. No capability is left. 0 or
- * -errno.
+ * The program, which has the agent's id, must not own these directories. No capability is left
+ * but CAP_NET_ADMIN, if the agent assigns addresses. 0 or -errno.
  */
 int own_places(char *const *paths);
 #endif

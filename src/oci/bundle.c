@@ -82,9 +82,9 @@ static void put_limits(struct json_out *json, const struct spec *spec)
 }
 
 /*
- * The agent's work with capabilities of gVisor's kernel, which it gives up before the program begins.
- * /dev can be written there, and belongs to root, which the program of an ordinary user is: the agent
- * gives it away. And it assigns the addresses of the gate.
+ * The agent's work with capabilities of gVisor's kernel, which it gives up before the program
+ * begins. /dev can be written there, and belongs to root, which the program of an ordinary user is:
+ * the agent gives it away. And it assigns the addresses of the gate.
  */
 struct duties {
 	bool gives, assigns;
