@@ -204,7 +204,7 @@ def test_listed(config):
     answer = json.loads(done.stdout)
     found = {one["name"]: one for one in answer["providers"]}["gvisor"]
     assert found["state"] == "ok", found
-    assert set(found["abilities"]) == {"walls", "own-root", "mounts", "call-rules", "hold", "value",
+    assert set(found["abilities"]) == {"walls", "own-root", "mounts", "network", "call-rules", "hold", "value",
                                        "sessions", "venv"}
     means = {one["name"]: one["means"] for one in found["layers"]}
     assert means["timens"] == means["overlay"] == "gVisor's kernel"

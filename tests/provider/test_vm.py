@@ -264,4 +264,4 @@ def test_abilities():
     done = subprocess.run([BRIG, "providers", "--json"], capture_output=True, text=True, timeout=120,
                           check=False)
     (found,) = [one for one in json.loads(done.stdout)["providers"] if one["name"] == "vm"]
-    assert set(found["abilities"]) == {"walls", "own-root", "call-rules", "hold", "value", "sessions"}
+    assert set(found["abilities"]) == {"walls", "own-root", "network", "call-rules", "hold", "value", "sessions"}
