@@ -14,6 +14,7 @@
 #include "net/cell_stream.h"
 #include "net/gate_messages.h"
 
+/* NOLINTNEXTLINE(misc-redundant-expression): equal, as they must be */
 _Static_assert(FRAME_RECORD_MOST == CELL_RECORD_MAX, "a record is the data of a frame");
 
 int agent_link_network(struct agent_link *link, struct run *run, int line)
