@@ -444,16 +444,11 @@ def test_a_daemon_that_answers_wrongly(at, short, way):
 
 CALLS = {"create": [b"/containers/create"], "attach": [b"/attach"], "start": [b"/start"]}
 LATER = {"end": [b"/wait", b"/kill"], "look": [b"/json"], "removal": [b"DELETE"]}
-IN_FULL = [way for way in WAYS if way not in ("silence", "garbage", "endless-body", "end", "switch")]
-
-
-def ways_in_the_middle():
-    wanted = list(WAYS) if os.environ.get("BRIG_ALL_PROVIDERS") else [way for way in WAYS if way not in IN_FULL]
-    return [(call, way) for call in CALLS for way in wanted if (call, way) != ("attach", "switch")]
+IN_THE_MIDDLE = [(call, way) for call in CALLS for way in WAYS if (call, way) != ("attach", "switch")]
 
 
 @root
-@pytest.mark.parametrize("call, way", ways_in_the_middle())
+@pytest.mark.parametrize("call, way", IN_THE_MIDDLE)
 def test_a_call_that_fails(at, short, daemon, call, way):
     """The daemon is a true one until then. Its container is removed, at the next start at the latest."""
     false = Between(short / "sock", daemon.socket, CALLS[call], WAYS[way])
