@@ -71,9 +71,9 @@ def at(config, schema, kind):
     return make
 
 
-def brigs(daemon):
+def brigs(daemon, **filters):
     """The containers that are not of these tests."""
-    return {name: labels for name, labels in daemon.containers().items() if "mine" not in labels}
+    return {name: labels for name, labels in daemon.containers(**filters).items() if "mine" not in labels}
 
 
 def wait_for(find, seconds=LONG):
@@ -539,7 +539,8 @@ def test_brig_is_interrupted(config, schema, daemon, kind):
 
 
 @root
-def test_waiting_containers_end_with_brig(config, daemon, kind):
+def test_waiting_containers_end_with_brig(config, schema, daemon, kind):
+    """The next start removes one that was made, and not yet started."""
     with subprocess.Popen([BRIG, "bench", "--config", str(config), "--policy", kind, "--runs", "5000", "--in-flight", "1",
                            "--cells", "3", "--lang", "python", "-c", "print(1)"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as brig:
@@ -547,6 +548,8 @@ def test_waiting_containers_end_with_brig(config, daemon, kind):
             wait_for(lambda: len(brigs(daemon)) >= 3)
         finally:
             brig.kill()
+    wait_for(lambda: not brigs(daemon, status=["running"]))
+    next_works(Provider(kind, config, schema))
     wait_for(lambda: not brigs(daemon))
 
 
