@@ -49,6 +49,7 @@ static int open_cell(struct run *run, struct brig_error *err)
 
 const struct provider podman_provider = {
 	DAEMON_PROVIDER,
+	.counts_inodes = true, /* its tmpfs has no such option */
 	.name = "podman",
 	.about = "a container by the Podman service with brig's agent in it",
 	.setting = setting,

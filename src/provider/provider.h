@@ -69,6 +69,8 @@ struct provider {
 	layer_set layers; /* that its cells can have; the host may lack some */
 	/* A cell limits memory and processes by a control group of its own kernel. */
 	bool own_groups;
+	/* Nothing limits the number of a program's files: it is counted. */
+	bool counts_inodes;
 	/*
 	 * The files of a session stay in its cell: those of its opening are put there, and after
 	 * that brig reads, writes and returns none.

@@ -258,6 +258,8 @@ void watch_means(const struct spec *spec, const char *cgroup_means, char *text, 
 	layer_set layers = spec->layers;
 	bool guest = spec->provider->own_groups;
 	bool ns = (layers & LAYER_BIT(LAYER_USERNS)) != 0;
+	bool limits_inodes =
+		(layers & LAYER_BIT(LAYER_ROOTFS)) != 0 && !spec->provider->counts_inodes;
 
 	snprintf(text, size,
 		 "wall=timer cpu_time=%s cpu=%s memory=%s processes=%s disk=%s inodes=%s "
@@ -272,7 +274,7 @@ void watch_means(const struct spec *spec, const char *cgroup_means, char *text, 
 		 : ns                                    ? "rlimit"
 							 : "none",
 		 layers & LAYER_BIT(LAYER_ROOTFS) ? "tmpfs" : "none",
-		 layers & LAYER_BIT(LAYER_ROOTFS) ? "tmpfs" : "none",
+		 limits_inodes ? "tmpfs" : "none",
 		 spec->gate_ports_count            ? "gate"
 		 : layers & LAYER_BIT(LAYER_NETNS) ? "netns"
 						   : "none",
