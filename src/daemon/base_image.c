@@ -145,7 +145,7 @@ int base_image_make(const struct plan *plan, struct buf *ret, struct brig_error 
 		{ .path = "tmp", .type = '5', .mode = 01777 },
 	};
 	static const char end[2 * BLOCK];
-	const struct entry agent = { .path = DAEMON_AGENT + 1,
+	const struct entry agent = { .path = &DAEMON_AGENT[1],
 				     .type = '0',
 				     .mode = 0555,
 				     .data = agent_image,

@@ -55,8 +55,12 @@ int base_image_make(const struct plan *plan, struct buf *ret, struct brig_error 
 /* Its name, without the prefix. */
 void base_image_name(const struct buf *tar, char ret[DAEMON_NAME_MAX]);
 
-/* A file with the agent that the daemon can bind, for an operator's image: agent_file.c */
+/* --- files that the daemon binds: host_file.c ------------------------------------------------- */
+
+/* The agent, for an operator's image. */
 int agent_file_make(const struct spec *spec, char **ret_path, struct brig_error *err);
+/* /etc/hosts, for all: Docker's has no names, and Podman's those of the host. */
+int names_file_make(const struct spec *spec, char **ret_path, struct brig_error *err);
 
 /* --- the container: daemon_body.c ------------------------------------------------------------- */
 
@@ -66,6 +70,7 @@ struct daemon_container {
 	const struct plan *plan;
 	const char *image, *runtime; /* runtime NULL: the daemon's choice */
 	const char *agent;           /* a file of the host with it; NULL: the image has it */
+	const char *names;           /* a file of the host: its /etc/hosts */
 	const char *owner;           /* the label */
 };
 /* The body of the call that creates it. Pure but for the limits of this process. */
@@ -134,6 +139,7 @@ struct daemon_cell {
 	struct buf image; /* owned: the tar of brig's own */
 	char image_name[DAEMON_NAME_MAX];
 	char *agent_path; /* owned: beside an operator's image */
+	char *names_path; /* owned: the file for /etc/hosts */
 	char owner[DAEMON_OWNER_MAX];
 	char stale[DAEMON_STALE_MAX][DAEMON_ID_CHARS + 1];
 	size_t stale_count;

@@ -98,6 +98,9 @@ static void put_mounts(struct json_out *json, const struct daemon_container *con
 	char target[4096];
 
 	json_open(json, "Mounts", '[');
+	if (container->names) {
+		put_mount(json, container->names, "/etc/hosts");
+	}
 	if (container->agent) {
 		put_mount(json, container->agent, DAEMON_AGENT);
 	}

@@ -94,6 +94,7 @@ int daemon_open(struct run *run, const struct daemon_kind *kind, struct brig_err
 	run->watch.waits = true;
 	r = daemon_find(kind, cell->settings, cell->socket, err);
 	r = r < 0 ? r : plan_make(spec, &cell->plan, err);
+	r = r < 0 ? r : names_file_make(spec, &cell->names_path, err);
 	return r < 0 ? r : choose_image(run, err);
 }
 
@@ -380,6 +381,7 @@ void daemon_close(struct run *run)
 	close_fd(&cell->over);
 	buf_done(&cell->image);
 	free(cell->agent_path);
+	free(cell->names_path);
 	plan_done(&cell->plan);
 	free(cell);
 	run->cell = NULL;

@@ -62,6 +62,7 @@ static void write_body(struct run *run, struct buf *out)
 		.image = cell->image_name,
 		.runtime = cell->settings ? cell->settings->runtime : NULL,
 		.agent = cell->agent_path,
+		.names = cell->names_path,
 		.owner = cell->owner,
 	};
 
@@ -173,8 +174,8 @@ static int take_created(struct run *run)
 static ssize_t receive(struct run *run, void *at, size_t size)
 {
 	struct daemon_cell *cell = daemon_of(run);
-
-	return demux_receive(&cell->demux, cell->link.fd, at, size);
+	ssize_t n = demux_receive(&cell->demux, cell->link.fd, at, size);
+	return n < 0 ? -errno : n;
 }
 
 static int take_stream(struct run *run)

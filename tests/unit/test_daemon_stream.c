@@ -231,9 +231,12 @@ static void containers_have_walls(void **state)
 						      .disk_inodes = 10 } };
 	struct step bind = { .kind = STEP_BIND, .bind = { .target = "usr", .source = "/usr" } };
 	const struct plan plan = { .steps = &bind, .count = 1 };
-	struct daemon_container container = {
-		.kind = &docker_kind, .spec = &spec, .plan = &plan, .image = "image", .owner = "me"
-	};
+	struct daemon_container container = { .kind = &docker_kind,
+					      .spec = &spec,
+					      .plan = &plan,
+					      .image = "image",
+					      .names = "/cache/hosts",
+					      .owner = "me" };
 	_cleanup_(buf_done)
 	struct buf body = { 0 };
 	_cleanup_(buf_done)
@@ -247,6 +250,8 @@ static void containers_have_walls(void **state)
 	assert_non_null(
 		strstr(body.data, "\"Source\":\"/usr\",\"Target\":\"/usr\",\"ReadOnly\":true"));
 	assert_non_null(strstr(body.data, "nr_inodes=12"));
+	assert_non_null(strstr(body.data, "\"Source\":\"/cache/hosts\",\"Target\":\"/etc/hosts\","
+					  "\"ReadOnly\":true"));
 	/* An operator's image: the agent, and nothing else of the host. */
 	container.kind = &podman_kind;
 	container.agent = "/cache/agent";

@@ -253,6 +253,9 @@ struct step_info {
 };
 extern const struct step_info step_table[STEP_KINDS];
 
+/* The /etc/hosts of a cell. */
+#define PLAN_HOSTS "127.0.0.1 localhost brig\n::1 localhost\n"
+
 int plan_make(const struct spec *spec, struct plan *ret, struct brig_error *err);
 void plan_done(struct plan *plan);
 

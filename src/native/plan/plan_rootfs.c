@@ -239,7 +239,7 @@ static void add_etc(struct plan *plan)
 		 "sandbox:x:1000:1000:sandbox:/sandbox:/bin/sh\n"
 		 "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
 	add_file(plan, "etc/group", "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n");
-	add_file(plan, "etc/hosts", "127.0.0.1 localhost brig\n::1 localhost\n");
+	add_file(plan, "etc/hosts", PLAN_HOSTS);
 	bool gated = plan->spec->gate_ports_count > 0;
 	/*
 	 * Without a gate there is no resolver, which the kernel reports at once; the warden reads
