@@ -10,6 +10,7 @@
 #define BRIG_DAEMON_DAEMON_H
 
 #include "agent_link/agent_link.h"
+#include "base/list.h"
 #include "daemon/daemon_call.h"
 #include "daemon/demux.h"
 #include "kernel/cgroup/cgroup.h"
@@ -78,9 +79,18 @@ void daemon_body_write(const struct daemon_container *container, struct buf *out
 
 /* --- whose it is: daemon_owner.c -------------------------------------------------------------- */
 
-int daemon_owner_own(char ret[DAEMON_OWNER_MAX]);
+struct daemon_owner {
+	struct list_node node; /* of the cells of this process */
+	uint64_t serial;       /* 0: it is not one of them */
+	char text[DAEMON_OWNER_MAX];
+};
+/* A new cell of this process. */
+int daemon_owner_begin(struct daemon_owner *ret);
+void daemon_owner_end(struct daemon_owner *owner);
 /* Is it certain that the process is dead, on this host since its start? */
 bool daemon_owner_is_dead(const char *owner, const char *own);
+/* Is it a cell of this process that is closed? */
+bool daemon_owner_is_closed(const char *owner, const char *own);
 
 /* --- answers: daemon_answers.c ---------------------------------------------------------------- */
 
@@ -96,7 +106,7 @@ int daemon_answer_version(const struct buf *body, struct daemon_version *ret);
 int daemon_answer_info(const struct buf *body, struct daemon_info *ret);
 int daemon_answer_created(const struct buf *body, char ret[DAEMON_ID_CHARS + 1]);
 int daemon_answer_pid(const struct buf *body, pid_t *ret);
-/* The containers of dead owners. Returns how many. */
+/* The containers of dead owners, and of closed cells if they were never started. Returns how many. */
 size_t daemon_answer_stale(const struct buf *body, const char *own,
 			   char ret[DAEMON_STALE_MAX][DAEMON_ID_CHARS + 1]);
 /* The daemon's reason for a refusal, harmless on a terminal. */
@@ -140,7 +150,7 @@ struct daemon_cell {
 	char image_name[DAEMON_NAME_MAX];
 	char *agent_path; /* owned: beside an operator's image */
 	char *names_path; /* owned: the file for /etc/hosts */
-	char owner[DAEMON_OWNER_MAX];
+	struct daemon_owner owner;
 	char stale[DAEMON_STALE_MAX][DAEMON_ID_CHARS + 1];
 	size_t stale_count;
 	char id[DAEMON_ID_CHARS + 1]; /* of the container; "": there is none */
@@ -163,6 +173,8 @@ static inline struct daemon_cell *daemon_of(const struct run *run)
 	return run->cell;
 }
 
+/* The cell is closed: a container that may still be there is removed elsewhere: daemon_leave.c. */
+void daemon_leave(struct daemon_cell *cell);
 /* Begins the first call. */
 int daemon_begin(struct run *run);
 int daemon_on_call(struct run *run);

@@ -119,6 +119,20 @@ int daemon_answer_pid(const struct buf *body, pid_t *ret)
 	return 0;
 }
 
+/* One that was started ends by itself, and is removed by the daemon: that is not waited for. */
+static bool is_stale(const json_t *one, const char *own)
+{
+	const char *owner =
+		json_string_value(json_object_get(json_object_get(one, "Labels"), DAEMON_LABEL));
+	const char *state = json_string_value(json_object_get(one, "State"));
+
+	if (!owner) {
+		return false;
+	}
+	return daemon_owner_is_dead(owner, own) ||
+	       (state && strcmp(state, "created") == 0 && daemon_owner_is_closed(owner, own));
+}
+
 size_t daemon_answer_stale(const struct buf *body, const char *own,
 			   char ret[DAEMON_STALE_MAX][DAEMON_ID_CHARS + 1])
 {
@@ -128,9 +142,7 @@ size_t daemon_answer_stale(const struct buf *body, const char *own,
 
 	for (size_t i = 0; i < json_array_size(json) && count < DAEMON_STALE_MAX; i++) {
 		const json_t *one = json_array_get(json, i);
-		const char *owner = json_string_value(
-			json_object_get(json_object_get(one, "Labels"), DAEMON_LABEL));
-		if (owner && daemon_owner_is_dead(owner, own) && take_id(one, ret[count])) {
+		if (is_stale(one, own) && take_id(one, ret[count])) {
 			count++;
 		}
 	}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of a provider whose cells a daemon makes: see daemon.h. */
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +16,6 @@
 #define ALL_LAYERS (LAYER_BIT(LAYER_COUNT) - 1)
 /* From the end of the container to the end of its stream. */
 #define LAST_WORDS_NS 5000000000ull
-/* How long a cell that is given up waits for the daemon. */
-#define LEAVE_NS 2000000000ull
 
 layer_set daemon_resolve(const struct cgroup_manager *groups, struct spec *spec)
 {
@@ -87,7 +84,7 @@ int daemon_open(struct run *run, const struct daemon_kind *kind, struct brig_err
 	cell->link = (struct agent_link)AGENT_LINK_CLOSED;
 	cell->pidfd = cell->inside[0] = cell->inside[1] = cell->inside[2] = -1;
 	cell->over = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	int r = cell->over < 0 ? -errno : daemon_owner_own(cell->owner);
+	int r = cell->over < 0 ? -errno : daemon_owner_begin(&cell->owner);
 	if (r < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot prepare a container");
 	}
@@ -321,53 +318,16 @@ int daemon_ended(struct run *run, struct brig_error *err)
 									     : 0;
 }
 
-/* True: the answer is complete. */
-static bool await(struct daemon_call *call, uint64_t deadline_ns)
-{
-	int r = call->fd < 0 ? -EBADF : daemon_call_turn(call, NULL);
-
-	for (uint64_t now = clock_now_ns(); r == 0 && now < deadline_ns; now = clock_now_ns()) {
-		struct pollfd ready = { .fd = call->fd, .events = (short)daemon_call_events(call) };
-		poll(&ready, 1, (int)((deadline_ns - now) / 1000000u) + 1);
-		r = daemon_call_turn(call, NULL);
-	}
-	return r == 1;
-}
-
-/* A container that was not started would stay: what is missing is its name. */
-static bool learn_id(struct daemon_cell *cell, uint64_t deadline_ns)
-{
-	return cell->id[0] || (cell->stage == DAEMON_CREATE && await(&cell->call, deadline_ns) &&
-			       daemon_answer_created(&cell->call.body, cell->id) == 0);
-}
-
-/* For a container that may still be there: the end of the stream ends its agent, and so it. */
-static void leave(struct run *run)
-{
-	struct daemon_cell *cell = daemon_of(run);
-	uint64_t deadline_ns = clock_now_ns() + LEAVE_NS;
-	_cleanup_(buf_done)
-	struct buf path = { 0 };
-	struct daemon_request request;
-
-	if (cell->stage == DAEMON_OVER || !learn_id(cell, deadline_ns)) {
-		return;
-	}
-	if (cell->pidfd >= 0 && sys_pidfd_send_signal(cell->pidfd, SIGKILL) == 0) {
-		return;
-	}
-	daemon_call_done(&cell->call);
-	daemon_request(cell, DAEMON_REMOVE, &path, &request);
-	if (daemon_call_begin(&cell->call, cell->socket, &request, NULL) == 0) {
-		await(&cell->call, deadline_ns);
-	}
-}
-
 void daemon_close(struct run *run)
 {
 	struct daemon_cell *cell = daemon_of(run);
 
-	leave(run);
+	if (cell->listening) {
+		/* The set may be the owner's, and the call go on without the cell. */
+		epoll_ctl(run->epoll, EPOLL_CTL_DEL, cell->call.fd, NULL);
+	}
+	daemon_leave(cell);
+	daemon_owner_end(&cell->owner);
 	run->watch.group = NULL;
 	run->end_fd = -1;
 	daemon_call_done(&cell->call);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The label of a container: the process that made it, as "boot:namespace:pid:start". A container is
- * removed only if this process is certainly dead: on this host, since the same start of it, in the
- * same pid namespace.
+ * The label of a container: the process that made it, and the number of its cell there, as
+ * "boot:namespace:pid:start:cell". A container is removed only if this process is certainly dead: on
+ * this host, since the same start of it, in the same pid namespace; or if it is this process, and
+ * the cell is closed.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +51,48 @@ static int read_start(long pid, uint64_t *ret)
 	return 0;
 }
 
-int daemon_owner_own(char ret[DAEMON_OWNER_MAX])
+/* --- the cells of this process ---------------------------------------------------------------- */
+
+static struct {
+	pthread_mutex_t lock;
+	uint64_t last;
+	struct list list;
+} cells = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void enter(struct daemon_owner *owner)
+{
+	pthread_mutex_lock(&cells.lock);
+	owner->serial = ++cells.last;
+	list_append(&cells.list, &owner->node);
+	pthread_mutex_unlock(&cells.lock);
+}
+
+void daemon_owner_end(struct daemon_owner *owner)
+{
+	if (owner->serial == 0) {
+		return;
+	}
+	pthread_mutex_lock(&cells.lock);
+	list_remove(&cells.list, &owner->node);
+	pthread_mutex_unlock(&cells.lock);
+	owner->serial = 0;
+}
+
+static bool is_open(uint64_t serial)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&cells.lock);
+	LIST_EACH(struct daemon_owner, it, &cells.list, node) {
+		found |= it->serial == serial;
+	}
+	pthread_mutex_unlock(&cells.lock);
+	return found;
+}
+
+/* --- the label -------------------------------------------------------------------------------- */
+
+int daemon_owner_begin(struct daemon_owner *ret)
 {
 	char boot[48], space[48] = "";
 	uint64_t start = 0;
@@ -60,11 +103,21 @@ int daemon_owner_own(char ret[DAEMON_OWNER_MAX])
 	if (n <= 0) {
 		return r < 0 ? r : -EIO;
 	}
+	enter(ret);
 	/* "pid:[4026531836]" */
-	snprintf(ret, DAEMON_OWNER_MAX, "%s:%" PRIu64 ":%ld:%" PRIu64, boot,
+	snprintf(ret->text, sizeof(ret->text), "%s:%" PRIu64 ":%ld:%" PRIu64 ":%" PRIu64, boot,
 		 (uint64_t)strtoull(space + strcspn(space, "0123456789"), NULL, 10), (long)getpid(),
-		 start);
+		 start, ret->serial);
 	return 0;
+}
+
+bool daemon_owner_is_closed(const char *owner, const char *own)
+{
+	const char *last = strrchr(own, ':');
+	size_t common = last ? (size_t)(last + 1 - own) : 0;
+
+	return common > 0 && strncmp(owner, own, common) == 0 &&
+	       !is_open(strtoull(owner + common, NULL, 10));
 }
 
 bool daemon_owner_is_dead(const char *owner, const char *own)

@@ -63,7 +63,7 @@ static void write_body(struct run *run, struct buf *out)
 		.runtime = cell->settings ? cell->settings->runtime : NULL,
 		.agent = cell->agent_path,
 		.names = cell->names_path,
-		.owner = cell->owner,
+		.owner = cell->owner.text,
 	};
 
 	daemon_body_write(&container, out);
@@ -132,7 +132,7 @@ static int take_list(struct run *run)
 {
 	struct daemon_cell *cell = daemon_of(run);
 
-	cell->stale_count = daemon_answer_stale(&cell->call.body, cell->owner, cell->stale);
+	cell->stale_count = daemon_answer_stale(&cell->call.body, cell->owner.text, cell->stale);
 	return cell->stale_count ? DAEMON_SWEEP : DAEMON_IMAGE;
 }
 

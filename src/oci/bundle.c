@@ -108,7 +108,7 @@ static void put_capabilities(struct json_out *json, struct duties duties)
 
 static void put_process(struct json_out *json, const struct ids *ids, const struct spec *limited)
 {
-	static const char *const agent[] = { "/" HOLDER_AGENT, "/dev", "/dev/net" };
+	static const char *const agent[] = { ("/" HOLDER_AGENT), "/dev", "/dev/net" };
 	const struct duties duties = { .gives = limited && ids->program == 0,
 				       .assigns = limited && limited->gate_ports_count };
 

@@ -192,24 +192,38 @@ static void refusals_have_a_reason(void **state)
 static void only_containers_of_dead_processes_are_stale(void **state)
 {
 	char own[DAEMON_OWNER_MAX], dead[DAEMON_OWNER_MAX + 32], list[2048];
+	struct daemon_owner owner = { 0 }, closed = { 0 };
 	char ids[DAEMON_STALE_MAX][DAEMON_ID_CHARS + 1];
 
 	(void)state;
-	assert_int_equal(daemon_owner_own(own), 0);
+	assert_int_equal(daemon_owner_begin(&owner), 0);
+	memcpy(own, owner.text, sizeof(own));
 	assert_false(daemon_owner_is_dead(own, own));
 	assert_false(daemon_owner_is_dead("", own));
 	assert_false(daemon_owner_is_dead("another-boot:1:2:3", own));
 	/* This process, with another start time: the number was used again. */
-	snprintf(dead, sizeof(dead), "%s1", own);
+	snprintf(dead, sizeof(dead), "%.*s1:1", (int)(strrchr(own, ':') - own), own);
 	assert_true(daemon_owner_is_dead(dead, own));
+	/* A cell of this process is closed: nobody else would remove its container. */
+	assert_int_equal(daemon_owner_begin(&closed), 0);
+	assert_false(daemon_owner_is_closed(closed.text, own));
+	daemon_owner_end(&closed);
+	daemon_owner_end(&closed);
+	assert_true(daemon_owner_is_closed(closed.text, own));
+	assert_false(daemon_owner_is_closed(own, own));
+	assert_false(daemon_owner_is_closed(dead, own));
+	assert_false(daemon_owner_is_dead(closed.text, own));
 	snprintf(list, sizeof(list),
 		 "[{\"Id\":\"" ID "\",\"Labels\":{\"brig.owner\":\"%s\"}},"
 		 "{\"Id\":\"" ID "\",\"Labels\":{}},{\"Id\":7},"
+		 "{\"Id\":\"" ID "\",\"State\":\"created\",\"Labels\":{\"brig.owner\":\"%s\"}},"
+		 "{\"Id\":\"" ID "\",\"State\":\"running\",\"Labels\":{\"brig.owner\":\"%s\"}},"
 		 "{\"Id\":\"" ID "\",\"Labels\":{\"brig.owner\":\"%s\"}}]",
-		 own, dead);
+		 own, closed.text, closed.text, dead);
 	struct buf body = text_of(list);
-	assert_int_equal(daemon_answer_stale(&body, own, ids), 1);
+	assert_int_equal(daemon_answer_stale(&body, own, ids), 2);
 	assert_string_equal(ids[0], ID);
+	daemon_owner_end(&owner);
 }
 
 /* --- the container ---------------------------------------------------------------------------- */
