@@ -126,7 +126,7 @@ static bool start_thread(struct daemon_cell *rest)
 	return r == 0;
 }
 
-/* What the thread needs: the cell itself is freed. */
+/* The part that the thread needs: the cell itself is freed. */
 static struct daemon_cell *take_rest(struct daemon_cell *cell)
 {
 	struct daemon_cell *rest = calloc(1, sizeof(*rest));
