@@ -210,6 +210,8 @@ void files_note(struct agent_link *link, struct run *run);
 
 /* The network: link_network.c. Passes a record on. 1: the gate has it; 0: later; -errno. */
 int network_pass(struct agent_link *link, size_t size);
+/* Waits until the gate takes records again; after that time it gets none any more. */
+void network_await(struct agent_link *link, uint64_t deadline_ns);
 /* Receives a record of at most `room` bytes; 0: none is there now. */
 size_t network_read(struct agent_link *link, unsigned char *at, size_t room);
 

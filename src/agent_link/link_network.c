@@ -6,11 +6,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "agent_link/agent_link.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "net/cell_stream.h"
 #include "net/gate_messages.h"
 
@@ -47,6 +49,22 @@ int network_pass(struct agent_link *link, size_t size)
 	/* Where the gate is gone, the run ends because of that. */
 	link->blocked = n < 0 && (errno == EAGAIN || errno == ENOBUFS);
 	return link->blocked ? 0 : 1;
+}
+
+/*
+ * A record that the gate has not taken in time is lost, and so are all that follow: a stream has no
+ * hole. The end of the run comes after them, and is not lost.
+ */
+void network_await(struct agent_link *link, uint64_t deadline_ns)
+{
+	struct pollfd room = { .fd = link->network, .events = POLLOUT };
+	uint64_t now = clock_now_ns();
+	int left = now < deadline_ns ? (int)((deadline_ns - now) / 1000000u) : 0;
+	int r = poll(&room, 1, left);
+
+	if (r == 0 || (r < 0 && errno != EINTR)) {
+		close_fd(&link->network);
+	}
 }
 
 size_t network_read(struct agent_link *link, unsigned char *at, size_t room)

@@ -6,6 +6,7 @@
 
 #include "agent_link/agent_link.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 /* So that an agent which floods its stream starves nothing else. */
 #define FRAMES_A_TURN 64
@@ -14,6 +15,8 @@
 #define DRAIN_BYTES (8u << 20)
 /* Each frame that the agent writes by itself takes at least half a KiB of its socket. */
 #define DRAIN_FRAMES 8192
+/* All waiting for the gate at the end: it always reads, but may lack a processor. */
+#define DRAIN_GATE_NS UINT64_C(20000000)
 
 static int take_ready(struct agent_link *link, struct run *run)
 {
@@ -197,16 +200,26 @@ int link_receive(struct agent_link *link, struct run *run)
 	return r < 0 ? r : 0;
 }
 
+/* The run reads its own pipe only after this; and the gate takes records by itself. */
+static int make_way(struct agent_link *link, struct run *run, uint64_t deadline_ns)
+{
+	if (frame_get_u32(link->in) == FRAME_TO_GATE) {
+		network_await(link, deadline_ns);
+		return 1;
+	}
+	return stream_pump(&run->out[0]) < 0 || stream_pump(&run->out[1]) < 0 ? 0 : 1;
+}
+
 void agent_link_drain(struct agent_link *link, struct run *run)
 {
+	uint64_t deadline_ns = clock_now_ns() + DRAIN_GATE_NS;
 	size_t more = DRAIN_BYTES;
 	int r = link->fd < 0 || link->ended || files_missing(link) ? 0 : 1;
 
 	for (unsigned i = 0; r == 1 && more > 0 && i < 3 * DRAIN_FRAMES; i++) {
 		r = receive(link, run, &more);
-		/* The run reads its own pipe only after this. */
 		if (r == 0 && link->blocked) {
-			r = stream_pump(&run->out[0]) < 0 || stream_pump(&run->out[1]) < 0 ? 0 : 1;
+			r = make_way(link, run, deadline_ns);
 		}
 	}
 	close_fd(&link->output[0]);

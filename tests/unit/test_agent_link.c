@@ -604,6 +604,28 @@ static void test_slow_gate(void **state)
 	assert_false(s->link.blocked);
 }
 
+/* The end of a program that sent much at last is not lost behind a gate without a processor. */
+static void test_slow_gate_at_the_end(void **state)
+{
+	static unsigned char record[CELL_RECORD_MAX];
+	struct linked *s = *state;
+	size_t size = make_record(record, CELL_DATA, 1000);
+
+	_cleanup_close_ int gate = join_gate(s);
+	start(s);
+	while (!s->link.blocked) {
+		say(s, FRAME_TO_GATE, record, size);
+		assert_int_equal(turns(s), 0);
+	}
+	say(s, FRAME_TO_GATE, record, size);
+	say(s, FRAME_STDOUT, "out", 3);
+	say_exit(s, CLD_EXITED, 7);
+	agent_link_drain(&s->link, &s->run);
+	assert_true(s->run.facts.exited);
+	stream_pump(&s->run.out[0]);
+	assert_int_equal(s->run.out[0].seen, 3);
+}
+
 /* A gate that is gone ends the run elsewhere; and here nothing stands still. */
 static void test_gone_gate(void **state)
 {
@@ -1075,6 +1097,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wrong_records, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_records_nobody_wants, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_slow_gate, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_slow_gate_at_the_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_gone_gate, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_fair, set_up, tear_down),
 	};
