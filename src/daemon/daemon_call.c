@@ -120,10 +120,13 @@ static int send_some(struct daemon_call *call)
 		ssize_t n =
 			send(call->fd, call->request.data + call->sent,
 			     left < PIECE_BYTES ? left : PIECE_BYTES, MSG_NOSIGNAL | MSG_DONTWAIT);
-		/* A daemon may answer, and close, before it has read all. */
+		/* A daemon may answer, and close, before it has read all: it reads no more. */
+		if (n < 0 && errno == EPIPE) {
+			call->sent = call->request.size;
+			return 0;
+		}
 		if (n < 0) {
-			bool later = errno == EAGAIN || errno == EINTR || errno == EPIPE;
-			return later ? 0 : -errno;
+			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 		}
 		call->sent += (size_t)n;
 	}

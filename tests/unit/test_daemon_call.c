@@ -70,6 +70,26 @@ static void requests_are_whole(void **state)
 	daemon_call_done(&call);
 }
 
+/* One that keeps the connection but reads no more would be reported as writable all the time. */
+static void a_daemon_may_read_no_more(void **state)
+{
+	static const char text[] = "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n";
+	struct daemon_call call;
+	int pair[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+	assert_int_equal(daemon_call_on(&call, pair[0], &get), 0);
+	assert_int_equal(shutdown(pair[1], SHUT_RD), 0);
+	assert_int_equal(daemon_call_turn(&call, NULL), 0);
+	assert_int_equal(daemon_call_events(&call), EPOLLIN);
+	assert_int_equal(send(pair[1], text, strlen(text), 0), strlen(text));
+	assert_int_equal(daemon_call_turn(&call, NULL), 1);
+	assert_int_equal(daemon_call_status(&call), 500);
+	daemon_call_done(&call);
+	close(pair[1]);
+}
+
 static void answers_come_in_any_pieces(void **state)
 {
 	static const char *const texts[] = {
@@ -183,6 +203,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_are_whole),
+		cmocka_unit_test(a_daemon_may_read_no_more),
 		cmocka_unit_test(answers_come_in_any_pieces),
 		cmocka_unit_test(answers_without_a_body_end_with_their_head),
 		cmocka_unit_test(upgraded_connections_stay_open),
