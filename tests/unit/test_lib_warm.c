@@ -237,6 +237,22 @@ static void test_tenants_share_memory(void **state)
 	assert_int_equal(warm_size_target(warm->pools[1], warm->pools[1]->used_ns), 2);
 }
 
+/* An interpreter that waits has memory of its own, in any kind of cell. */
+static void test_waiting_interpreters_count(void **state)
+{
+	struct place *place = *state;
+	struct warm *warm = place->brig->warm;
+	static const struct spec_waiting waiting = { .name = "code.py" };
+
+	warm->options.memory_bytes = 32 << 20;
+	warm->options.cells_max = 64;
+	want_pool(place, "mallory", 0);
+	warm->pools[0]->target = 64;
+	warm->pools[0]->base.spec.waiting = &waiting;
+	assert_int_equal(warm_size_target(warm->pools[0], warm->pools[0]->used_ns), 4);
+	warm->pools[0]->base.spec.waiting = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +261,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_rules_change, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_tenants_keep_their_pools, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_tenants_share_memory, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_waiting_interpreters_count, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_smaller_pools_do_not_wait, set_up, tear_down),
 	};
 

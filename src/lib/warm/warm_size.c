@@ -55,7 +55,9 @@ static bool host_is_short(void)
 
 static uint64_t bytes_of(const struct warm_pool *pool)
 {
-	return pool->base.spec.kind == CELL_STARTED ? STARTED_CELL_BYTES : CELL_BYTES;
+	const struct spec *spec = &pool->base.spec;
+
+	return spec->kind == CELL_STARTED || spec->waiting ? STARTED_CELL_BYTES : CELL_BYTES;
 }
 
 static bool same_tenant(const struct warm_pool *a, const struct warm_pool *b)
