@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 
 #include <brig/brig.h>
 
+#include "kernel/sys.h"
 #include "lib/context.h"
 #include "lib/warm/warm.h"
 
@@ -253,6 +256,30 @@ static void test_waiting_interpreters_count(void **state)
 	warm->pools[0]->base.spec.waiting = NULL;
 }
 
+/* Cells that always end while they wait are not made again and again. */
+static void test_cells_that_do_not_last(void **state)
+{
+	struct place *place = *state;
+	struct warm *warm = place->brig->warm;
+	struct brig_error error = { 0 };
+	unsigned made = 0;
+
+	want_pool(place, "mallory", 0);
+	struct warm_pool *pool = warm->pools[0];
+	for (; made < 10 && warm_pool_wait(pool, 1, &error) == 0; made++) {
+		unsigned before = pool->failures;
+		int end = pool->cells[0]->run->end_fd;
+		assert_int_equal(sys_pidfd_send_signal(end, SIGKILL), 0);
+		while (pool->failures == before && pool->rest_until_ns == 0) {
+			struct pollfd ready = { .fd = warm->epoll, .events = POLLIN };
+			poll(&ready, 1, 1000);
+			warm_step(warm, WARM_ALL_PIECES);
+		}
+	}
+	assert_int_equal(made, 3);
+	assert_true(pool->rest_until_ns > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -262,6 +289,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_tenants_keep_their_pools, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_tenants_share_memory, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_waiting_interpreters_count, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_cells_that_do_not_last, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_smaller_pools_do_not_wait, set_up, tear_down),
 	};
 

@@ -136,7 +136,7 @@ static void fail(struct warm_pool *pool)
 {
 	if (++pool->failures >= FAILURES_MAX) {
 		pool->rest_until_ns = clock_now_ns() + REST_NS;
-		pool->failures = 0;
+		pool->failures = pool->lost = 0;
 		warm_pool_distrust(pool);
 		/* Next time without a template or driver: they may be the cause. */
 		if (!prepare_is_wasm(&pool->base)) {
@@ -230,12 +230,14 @@ static void step_cells(struct warm_pool *pool)
 		int r = run_step(cell->run, &unused);
 		if (r != 0) {
 			drop_cell(pool, i--);
+			pool->lost += before == RUN_HELD;
 			fail(pool);
 			if (!pool->count) {
 				return;
 			}
 		} else if (before == RUN_SETTING_UP && cell->run->state == RUN_HELD) {
-			pool->failures = 0;
+			/* A start that works says nothing about how long the cell then waits. */
+			pool->failures = pool->lost;
 			context_sweep(pool->warm->context, pool->base.spec.provider);
 		}
 	}

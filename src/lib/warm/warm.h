@@ -52,6 +52,7 @@ struct warm_pool {
 	unsigned count;    /* being made, and ready */
 	unsigned target;   /* wanted number of cells */
 	unsigned failures; /* in a row */
+	unsigned lost;     /* of these: cells that ended while they waited, since one was taken */
 	uint64_t born_ns;
 	uint64_t used_ns; /* the time of the last request */
 	uint64_t rest_until_ns;

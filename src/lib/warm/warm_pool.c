@@ -482,6 +482,7 @@ struct warm_cell *warm_pool_take(struct warm_pool *pool)
 		if (cell->asked || cell->run->state != RUN_HELD) {
 			continue;
 		}
+		pool->lost = 0;
 		/* The oldest first: the order of the others stays. */
 		warm_cell_remove(pool->cells, &pool->count, i);
 		epoll_ctl(pool->warm->epoll, EPOLL_CTL_DEL, cell->run->epoll, NULL);
