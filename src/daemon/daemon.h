@@ -106,7 +106,7 @@ int daemon_answer_version(const struct buf *body, struct daemon_version *ret);
 int daemon_answer_info(const struct buf *body, struct daemon_info *ret);
 int daemon_answer_created(const struct buf *body, char ret[DAEMON_ID_CHARS + 1]);
 int daemon_answer_pid(const struct buf *body, pid_t *ret);
-/* The containers of dead owners, and of closed cells if they were never started. Returns how many. */
+/* The containers of dead owners, and those of closed cells that never started. How many. */
 size_t daemon_answer_stale(const struct buf *body, const char *own,
 			   char ret[DAEMON_STALE_MAX][DAEMON_ID_CHARS + 1]);
 /* The daemon's reason for a refusal, harmless on a terminal. */
