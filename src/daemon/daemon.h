@@ -100,6 +100,7 @@ struct daemon_version {
 };
 struct daemon_info {
 	bool memory, pids, cpu, rootless;
+	bool old_groups; /* control groups of version 1 */
 };
 /* Each: 0, or -EPROTO. */
 int daemon_answer_version(const struct buf *body, struct daemon_version *ret);
@@ -238,10 +239,9 @@ int daemon_layer_of(const char *step);
 	 LAYER_BIT(LAYER_SECCOMP) | LAYER_BIT(LAYER_KEYRING) | LAYERS_CGROUP)
 #define DAEMON_ABILITIES                                                                           \
 	(ABILITY_BIT(ABILITY_WALLS) | ABILITY_BIT(ABILITY_OWN_ROOT) |                              \
-	 ABILITY_BIT(ABILITY_CALL_RULES) | ABILITY_BIT(ABILITY_HOLD) |                             \
-	 ABILITY_BIT(ABILITY_VALUE) | ABILITY_BIT(ABILITY_SESSIONS))
+	 ABILITY_BIT(ABILITY_CALL_RULES) | ABILITY_BIT(ABILITY_HOLD) | ABILITY_BIT(ABILITY_VALUE))
 #define DAEMON_PROVIDER                                                                            \
-	.abilities = DAEMON_ABILITIES, .layers = DAEMON_LAYERS, .keeps_files = true,               \
+	.abilities = DAEMON_ABILITIES, .layers = DAEMON_LAYERS,                                    \
 	.own_processes = 1, /* the agent */                                                        \
 		.resolve = daemon_resolve, .means = daemon_means, .layer_of = daemon_layer_of,     \
 	.launch = daemon_launch, .assign = daemon_assign, .event = daemon_handle,                  \

@@ -69,6 +69,7 @@ int daemon_answer_info(const struct buf *body, struct daemon_info *ret)
 	_cleanup_(drop)
 	json_t *json = load(body);
 	const json_t *options = json_object_get(json, "SecurityOptions");
+	const char *version = json_string_value(json_object_get(json, "CgroupVersion"));
 
 	if (!json_is_object(json)) {
 		return -EPROTO;
@@ -77,6 +78,7 @@ int daemon_answer_info(const struct buf *body, struct daemon_info *ret)
 		.memory = json_is_true(json_object_get(json, "MemoryLimit")),
 		.pids = json_is_true(json_object_get(json, "PidsLimit")),
 		.cpu = json_is_true(json_object_get(json, "CpuCfsQuota")),
+		.old_groups = version && strcmp(version, "1") == 0,
 	};
 	for (size_t i = 0; i < json_array_size(options); i++) {
 		const char *text = json_string_value(json_array_get(options, i));

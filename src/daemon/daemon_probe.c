@@ -2,6 +2,7 @@
 /* Whether a daemon is there, answers in time, is new enough, and limits its containers. */
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "daemon/daemon.h"
@@ -55,6 +56,13 @@ static int ask_version(const struct daemon_kind *kind, const char *socket, uint6
 	return r;
 }
 
+static bool is_of_root(const char *socket)
+{
+	struct stat info;
+
+	return stat(socket, &info) == 0 && info.st_uid == 0;
+}
+
 static int ask_info(const struct daemon_kind *kind, const char *socket, uint64_t deadline_ns,
 		    struct brig_error *err)
 {
@@ -74,7 +82,9 @@ static int ask_info(const struct daemon_kind *kind, const char *socket, uint64_t
 				 "limits",
 				 socket);
 	}
-	if (info.memory && info.pids) {
+	info.rootless |= !is_of_root(socket);
+	/* Podman says of itself that it can. */
+	if (info.memory && info.pids && !(info.rootless && info.old_groups)) {
 		return 0;
 	}
 	r = error_set(err, BRIG_E_HOST, ENOTSUP, "%s%s cannot limit memory and processes",

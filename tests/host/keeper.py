@@ -149,7 +149,8 @@ class Daemon:
         with open(self.order["log"], "ab") as log:
             # pylint: disable=consider-using-with
             self.pid = subprocess.Popen(self.order["command"], stdin=subprocess.DEVNULL, stdout=log,
-                                        stderr=log, env=self.order["env"], start_new_session=True).pid
+                                        stderr=log, env=self.order["env"], start_new_session=True,
+                                        cwd=os.path.dirname(self.order["log"])).pid
 
     def has_ended(self):
         return not os.path.exists(f"/proc/{self.pid}")

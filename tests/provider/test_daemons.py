@@ -644,8 +644,9 @@ def fill(daemon, number):
 
 @pytest.mark.user
 def test_rootless_podman_has_no_limits(config, schema):
-    """On a host with control groups of version 1 it holds neither memory nor processes: a policy that wants these
-    limits is refused. The host of this test may have version 2, and a delegated group: then there are limits."""
+    """On a host with control groups of version 1 it holds neither memory nor processes: the run is refused, if not
+    by Podman itself, which needs subordinate ids. The host of this test may have version 2, and a delegated group:
+    then there are limits."""
     daemon = daemons.Daemon("podman").start()
     try:
         write_policy(config, "rootless", {**DAEMON, "provider": "podman",
@@ -655,7 +656,8 @@ def test_rootless_podman_has_no_limits(config, schema):
         provider.kind = "podman"
         if daemon.ask("GET", "/v1.40/info")[1]["CgroupVersion"] == "1":
             error = provider.refused("-c", "1")
-            assert "limits" in error["message"] and error["remedy"], error
+            assert "limits" in error["message"] or "refused" in error["message"], error
+            assert error["remedy"], error
         assert not brigs(daemon)
     finally:
         daemon.stop()

@@ -144,8 +144,8 @@ class Session:
         self.client.ask("DELETE", self.path)
 
 
-WITH_SESSIONS = list(POLICIES)
-FILES_STAY = [name for name in WITH_SESSIONS if name == "vm" or name in DAEMONS]
+WITH_SESSIONS = [name for name in POLICIES if name not in DAEMONS]
+FILES_STAY = ["vm"]
 WITH_FILES = [name for name in WITH_SESSIONS if name not in FILES_STAY]
 
 
