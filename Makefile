@@ -243,8 +243,9 @@ $(BUILD)/sources: FORCE
 		echo '$(LIB_SRC) $(SERVE_SRC) $(CLI_SRC)' > $@
 
 $(LIB_OBJ): PIC := -fPIC -fvisibility=hidden -DBRIG_BUILDING
-$(CLI_OBJ) $(SERVE_OBJ) $(BROKER_OBJ) $(GATE_OBJ) $(GATE_TLS_OBJ) $(LINK_STUBS_OBJ) $(AGENT_OBJ) \
-	$(PROBER_OBJ) $(WASM_HOST_OBJ) $(WASM_TEMPLATE_OBJ) $(VM_INIT_OBJ): PIC := -fPIE
+# Programs; what they share with the library is compiled for that.
+$(CLI_OBJ) $(SERVE_OBJ) $(BROKER_OBJ) $(filter-out $(LIB_OBJ),$(GATE_OBJ)) $(GATE_TLS_OBJ) $(LINK_STUBS_OBJ) \
+	$(AGENT_OBJ) $(PROBER_OBJ) $(WASM_HOST_OBJ) $(WASM_TEMPLATE_OBJ) $(VM_INIT_OBJ): PIC := -fPIE
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(GEN_H)
 	@mkdir -p $(@D)

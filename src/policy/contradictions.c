@@ -8,12 +8,17 @@
 #include "base/files/path.h"
 #include "policy/policy_reader.h"
 
-/* No cell can be built without these, whatever a policy sets. */
+/* No cell of a provider that has these can be built without them, whatever a policy sets. */
 #define ESSENTIAL                                                                                  \
 	(LAYER_BIT(LAYER_USERNS) | LAYER_BIT(LAYER_IPCNS) | LAYER_BIT(LAYER_UTSNS) |               \
 	 LAYER_BIT(LAYER_PROC) | LAYER_BIT(LAYER_PIDNS) | LAYER_BIT(LAYER_MNTNS) |                 \
 	 LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_ROOTFS) | LAYER_BIT(LAYER_CAPS) |                \
 	 LAYER_BIT(LAYER_NNP) | LAYER_BIT(LAYER_SECCOMP))
+
+layer_set policy_may_miss(const struct policy *policy, const struct provider *provider)
+{
+	return policy->may_miss & ~(ESSENTIAL & provider->layers);
+}
 
 static bool has_key(const struct policy_reader *reader, const char *section, const char *key)
 {

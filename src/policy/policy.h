@@ -205,6 +205,11 @@ void policy_limits_clamp(const struct policy *policy, const struct brig_limits *
 /* The mode of a request (NULL: the policy's), which may be stricter but not looser. */
 int policy_guard_mode(const struct policy *policy, const char *wanted, enum guard_mode *ret,
 		      struct brig_error *err);
+/*
+ * The layers that a cell of this provider may lack. A list may be meant for another provider of the
+ * policy: one that never has an essential layer.
+ */
+layer_set policy_may_miss(const struct policy *policy, const struct provider *provider);
 bool policy_env_allowed(const struct policy *policy, const char *name);
 /* The entry of env.allow that lets a request set it; -1: none. */
 int policy_env_entry(const struct policy *policy, const char *name);

@@ -349,7 +349,7 @@ static void test_waiting(void **state)
 	tell(talk, FRAME_INPUT_END, NULL, 0);
 	assert_int_equal(hear(talk), FRAME_STARTED);
 	hear_all(talk);
-	assert_string_equal(talk->out[0].data, "1 1\n2\none,,A=b c,\ntext\ninput\nin\n17\n");
+	assert_string_equal(talk->out[0].data, "1 2\n2\none,,A=b c,\ntext\ninput\nin\nout\n17\n");
 	assert_int_equal(talk->end.status, 7);
 }
 

@@ -42,6 +42,23 @@ static void assert_refused(const char *text, const char *words)
 	assert_null(policy);
 }
 
+/* A list that is meant for one provider takes nothing from another. */
+static void test_essential_layers(void **state)
+{
+	struct policy *policy = parse("{ \"provider\": [\"native\", \"docker\"], \"may_miss\": "
+				      "[\"userns\", \"proc\", \"landlock\"], " CELL " }");
+	const layer_set essential = LAYER_BIT(LAYER_USERNS) | LAYER_BIT(LAYER_PROC);
+	const layer_set other = LAYER_BIT(LAYER_LANDLOCK);
+
+	(void)state;
+	assert_int_equal(policy_may_miss(policy, &docker_provider), essential | other);
+	assert_int_equal(policy_may_miss(policy, &native_provider), other);
+	policy_free(policy);
+	assert_refused("{ \"provider\": [\"native\", \"oci\"], \"may_miss\": [\"userns\"], " CELL
+		       " }",
+		       "without: userns");
+}
+
 static void test_lists(void **state)
 {
 	struct policy *policy = parse("{ \"provider\": [\"oci\", \"native\"], " CELL " }");
@@ -225,9 +242,9 @@ static void test_ceiling(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lists),     cmocka_unit_test(test_bad_lists),
-		cmocka_unit_test(test_long_list), cmocka_unit_test(test_lacks),
-		cmocka_unit_test(test_ceiling),
+		cmocka_unit_test(test_lists),     cmocka_unit_test(test_essential_layers),
+		cmocka_unit_test(test_bad_lists), cmocka_unit_test(test_long_list),
+		cmocka_unit_test(test_lacks),     cmocka_unit_test(test_ceiling),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

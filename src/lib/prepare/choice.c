@@ -89,11 +89,11 @@ static const char *lack_for_request(const struct brig_context *context, const st
 
 /* --- candidates ------------------------------------------------------------------------------- */
 
-static int lacks_layer(const struct policy *policy, layer_set missing, const char *subject,
+static int lacks_layer(layer_set may_miss, layer_set missing, const char *subject,
 		       char why[WHY_MAX])
 {
 	for (int layer = 0; layer < LAYER_COUNT; layer++) {
-		if (missing & ~policy->may_miss & LAYER_BIT(layer)) {
+		if (missing & ~may_miss & LAYER_BIT(layer)) {
 			snprintf(why, WHY_MAX, "%s the layer %s, which the policy wants", subject,
 				 layer_table[layer].name);
 			return -ENOTSUP;
@@ -127,7 +127,8 @@ static int try_one(struct brig_context *context, const struct choice *choice,
 	}
 	/* Without trying: what it never has on this host. */
 	layer_set missing = one->provider->resolve(context->groups, &spec);
-	int r = lacks_layer(policy, missing, "lacks", why);
+	const layer_set may_miss = policy_may_miss(policy, one->provider);
+	int r = lacks_layer(may_miss, missing, "lacks", why);
 	r = r < 0 ? r : choice_find(context, &spec, &finding);
 	if (r < 0) {
 		return r;
@@ -137,7 +138,7 @@ static int try_one(struct brig_context *context, const struct choice *choice,
 			 finding->found.detail[0] ? finding->found.detail : "does not work here");
 		return -ENOTSUP;
 	}
-	return lacks_layer(policy, finding->lost & spec.layers, "this host lacks", why);
+	return lacks_layer(may_miss, finding->lost & spec.layers, "this host lacks", why);
 }
 
 static int choose_first(struct brig_context *context, const struct choice *choice,

@@ -49,8 +49,10 @@ static void derive(struct prepared *p)
 
 static int take_away(struct prepared *p, layer_set missing, struct brig_error *err)
 {
+	const layer_set wanted = ~policy_may_miss(p->policy, p->spec.provider);
+
 	for (int layer = 0; layer < LAYER_COUNT; layer++) {
-		if ((missing & LAYER_BIT(layer)) && !(p->policy->may_miss & LAYER_BIT(layer))) {
+		if (missing & wanted & LAYER_BIT(layer)) {
 			return refuse(p, (enum layer)layer, err);
 		}
 	}
