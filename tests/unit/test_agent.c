@@ -361,7 +361,7 @@ static void test_time_before_the_program(void **state)
 
 	getrusage(RUSAGE_CHILDREN, &before);
 	tell_waiting(talk, "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done; "
-			   "printf w >&3; read -r count <&3; exit 0");
+			   "printf w >&3; read -r count <&3; read -r rest <&3; exit 0");
 	assert_int_equal(hear(talk), FRAME_WAITING);
 	tell(talk, FRAME_ARGUMENT, "x", 1);
 	tell(talk, FRAME_START, NULL, 0);
