@@ -228,6 +228,7 @@ void daemon_kill(struct run *run);
 int daemon_ended(struct run *run, struct brig_error *err);
 void daemon_next_round(struct run *run);
 void daemon_take_options(struct run *run);
+void daemon_report(struct run *run);
 void daemon_nothing(struct run *run);
 void daemon_close(struct run *run);
 int daemon_layer_of(const char *step);
@@ -247,7 +248,7 @@ int daemon_layer_of(const char *step);
 	.launch = daemon_launch, .assign = daemon_assign, .event = daemon_handle,                  \
 	.listen = daemon_listen, .mute = daemon_mute, .alarm = daemon_alarm,                       \
 	.has_program = daemon_has_program, .ask_to_end = daemon_ask_to_end, .kill = daemon_kill,   \
-	.ended = daemon_ended, .report = daemon_nothing, .advise = daemon_nothing,                 \
+	.ended = daemon_ended, .report = daemon_report, .advise = daemon_nothing,                  \
 	.interrupt = daemon_interrupt, .next_round = daemon_next_round, .rest = daemon_nothing,    \
 	.take_options = daemon_take_options, .release = daemon_nothing, .close = daemon_close
 #endif

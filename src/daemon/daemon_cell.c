@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "daemon/daemon.h"
+#include "kernel/filter/filter.h"
 #include "kernel/sys.h"
 
 #define ALL_LAYERS (LAYER_BIT(LAYER_COUNT) - 1)
@@ -345,6 +346,13 @@ void daemon_close(struct run *run)
 	plan_done(&cell->plan);
 	free(cell);
 	run->cell = NULL;
+}
+
+/* The kernel names no call that it has killed for: the policy does. */
+void daemon_report(struct run *run)
+{
+	filter_kill_calls(run->options.filter, run->facts.kill_calls,
+			  sizeof(run->facts.kill_calls));
 }
 
 void daemon_nothing(struct run *run)
