@@ -60,9 +60,10 @@ ONLY_IN_FULL = {"test_exit_status", "test_output", "test_arguments", "test_brig_
                 "test_output_between_runs_is_of_none", "test_bytes_of_inputs_are_free", "test_own_base",
                 "test_relative_and_linked", "test_base_with_links_to_others"}
 SLOW_POOLS = ("gvisor", "podman")  # a dozen containers, one after the other
-# Podman is the slowest of them, and brig's part is Docker's but for the calls: of the tests for all
-# providers `make test` has these with it.
-PODMAN_CORE = {
+# Of the tests for all providers `make test` has these with the second of two that are alike: brig's part
+# is the same with both but for the calls, or the command line. The files in which they differ are whole.
+ALIKE = {"podman": (), "oci-runc": ("test_bad_days", "test_held", "test_refused")}
+CORE = {
     "test_the_acceptance_example", "test_input_and_its_end", "test_files_in_and_out", "test_hostile_output",
     "test_streams_apart", "test_an_orphan_delays_nothing", "test_the_result_tells_the_truth",
     "test_wall", "test_cpu_time", "test_memory", "test_processes", "test_disk", "test_inodes", "test_open_files",
@@ -146,8 +147,9 @@ def is_core(item):
     names = parameters(item)
     if item.module.__name__ == "test_daemons":
         return is_core_of_daemons(item)
-    if "podman" in names:
-        return item.originalname in PODMAN_CORE
+    for name in (name for name in ALIKE if name in names):
+        if item.originalname not in CORE and item.module.__name__ not in ALIKE[name]:
+            return False
     if item.originalname == "test_a_pool" and any(name in SLOW_POOLS for name in names):
         return False
     # A second of the processor is long on a busy host: here for one of each kind, test_cpu_time for all.
