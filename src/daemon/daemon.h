@@ -80,8 +80,8 @@ void daemon_body_write(const struct daemon_container *container, struct buf *out
 /* --- whose it is: daemon_owner.c -------------------------------------------------------------- */
 
 struct daemon_owner {
-	struct list_node node; /* of the cells of this process */
-	uint64_t serial;       /* 0: it is not one of them */
+	uint64_t serial; /* of the cell, in this process; 0: it is none */
+	int fd;          /* owned, if there is a serial: open as long as the cell is */
 	char text[DAEMON_OWNER_MAX];
 };
 /* A new cell of this process. */

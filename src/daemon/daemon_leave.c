@@ -2,8 +2,10 @@
 /*
  * A cell that is closed before its container is gone: what is left to do waits for the daemon, so a
  * thread of its own does it, for two seconds at most, and a few of them at a time. A container
- * that stays nevertheless is found by its label: its cell is no more.
+ * that stays nevertheless, as when the process ends first, is found by its label: its cell is no
+ * more.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -19,16 +21,10 @@
 #include "daemon/daemon.h"
 #include "kernel/sys.h"
 
-#define LEAVE_NS    2000000000ull
-#define LEAVERS_MAX 4u
+#define LEAVE_NS 2000000000ull
+/* More threads than this, and a container is left to the sweep. */
+#define THREADS_MAX 16u
 #define STACK_BYTES (256u << 10)
-
-static struct {
-	pthread_mutex_t lock;
-	pthread_cond_t ended;
-	pid_t pid; /* a child has none of its parent's threads */
-	unsigned count;
-} leavers = { .lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER };
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
@@ -75,35 +71,29 @@ static void drop(struct daemon_cell *rest)
 	free(rest);
 }
 
-static void end_leaver(void)
-{
-	pthread_mutex_lock(&leavers.lock);
-	leavers.count--;
-	pthread_cond_broadcast(&leavers.ended);
-	pthread_mutex_unlock(&leavers.lock);
-}
-
 static void *leave(void *user)
 {
 	remove_container(user);
 	drop(user);
-	end_leaver();
 	return NULL;
 }
 
 /* --- its start -------------------------------------------------------------------------------- */
 
-static bool may_begin(void)
+/* The threads of this process, the host program's too. */
+static unsigned count_threads(void)
 {
-	pthread_mutex_lock(&leavers.lock);
-	if (leavers.pid != getpid()) {
-		leavers.pid = getpid();
-		leavers.count = 0;
+	DIR *list = opendir("/proc/self/task");
+	unsigned count = 0;
+
+	if (!list) {
+		return THREADS_MAX;
 	}
-	bool may = leavers.count < LEAVERS_MAX;
-	leavers.count += may;
-	pthread_mutex_unlock(&leavers.lock);
-	return may;
+	while (count < THREADS_MAX + 2 && readdir(list)) {
+		count++;
+	}
+	closedir(list);
+	return count;
 }
 
 static bool start_thread(struct daemon_cell *rest)
@@ -153,33 +143,11 @@ void daemon_leave(struct daemon_cell *cell)
 	if (cell->pidfd >= 0 && sys_pidfd_send_signal(cell->pidfd, SIGKILL) == 0) {
 		return;
 	}
-	if (!may_begin()) {
+	if (count_threads() >= THREADS_MAX) {
 		return;
 	}
 	struct daemon_cell *rest = take_rest(cell);
-	if (!rest || !start_thread(rest)) {
-		if (rest) {
-			drop(rest);
-		}
-		end_leaver();
+	if (rest && !start_thread(rest)) {
+		drop(rest);
 	}
-}
-
-/* The process, or the library in it, ends: their work is worth two seconds. */
-__attribute__((destructor)) static void await_leavers(void)
-{
-	uint64_t end_ns = clock_now_ns() + LEAVE_NS;
-	const struct timespec end = { .tv_sec = (time_t)(end_ns / 1000000000u),
-				      .tv_nsec = (long)(end_ns % 1000000000u) };
-	int r = 0;
-
-	/* In a child of another thread nobody may ever unlock it. */
-	if (leavers.pid != getpid()) {
-		return;
-	}
-	pthread_mutex_lock(&leavers.lock);
-	while (leavers.count > 0 && r == 0) {
-		r = pthread_cond_clockwait(&leavers.ended, &leavers.lock, CLOCK_MONOTONIC, &end);
-	}
-	pthread_mutex_unlock(&leavers.lock);
 }

@@ -8,11 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -53,41 +54,40 @@ static int read_start(long pid, uint64_t *ret)
 
 /* --- the cells of this process ---------------------------------------------------------------- */
 
-static struct {
-	pthread_mutex_t lock;
-	uint64_t last;
-	struct list list;
-} cells = { .lock = PTHREAD_MUTEX_INITIALIZER };
+/*
+ * A cell has an open file as long as it lives; its number is that of the descriptor and that of the
+ * file. So this process knows its cells without a list of them.
+ */
+#define FILE_BITS 40u
+#define FILE_MASK ((1ull << FILE_BITS) - 1)
 
-static void enter(struct daemon_owner *owner)
+static int enter(struct daemon_owner *owner)
 {
-	pthread_mutex_lock(&cells.lock);
-	owner->serial = ++cells.last;
-	list_append(&cells.list, &owner->node);
-	pthread_mutex_unlock(&cells.lock);
+	struct stat info;
+	_cleanup_close_ int fd = memfd_create("brig-cell", MFD_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &info) < 0) {
+		return -errno;
+	}
+	owner->fd = TAKE_FD(fd);
+	owner->serial = (uint64_t)owner->fd << FILE_BITS | (info.st_ino & FILE_MASK);
+	return 0;
 }
 
 void daemon_owner_end(struct daemon_owner *owner)
 {
-	if (owner->serial == 0) {
-		return;
+	if (owner->serial) {
+		close_fd(&owner->fd);
+		owner->serial = 0;
 	}
-	pthread_mutex_lock(&cells.lock);
-	list_remove(&cells.list, &owner->node);
-	pthread_mutex_unlock(&cells.lock);
-	owner->serial = 0;
 }
 
 static bool is_open(uint64_t serial)
 {
-	bool found = false;
+	struct stat info;
 
-	pthread_mutex_lock(&cells.lock);
-	LIST_EACH(struct daemon_owner, it, &cells.list, node) {
-		found |= it->serial == serial;
-	}
-	pthread_mutex_unlock(&cells.lock);
-	return found;
+	return fstat((int)(serial >> FILE_BITS), &info) == 0 &&
+	       (info.st_ino & FILE_MASK) == (serial & FILE_MASK);
 }
 
 /* --- the label -------------------------------------------------------------------------------- */
@@ -103,7 +103,10 @@ int daemon_owner_begin(struct daemon_owner *ret)
 	if (n <= 0) {
 		return r < 0 ? r : -EIO;
 	}
-	enter(ret);
+	r = enter(ret);
+	if (r < 0) {
+		return r;
+	}
 	/* "pid:[4026531836]" */
 	snprintf(ret->text, sizeof(ret->text), "%s:%" PRIu64 ":%ld:%" PRIu64 ":%" PRIu64, boot,
 		 (uint64_t)strtoull(space + strcspn(space, "0123456789"), NULL, 10), (long)getpid(),
