@@ -20,16 +20,8 @@ const char wasm_engine_version[] = "50.0.1";
 const char wasm_engine_sha256[] =
 	"3127ca42fe7cdd3f0a43a358e79177dcfedd46c1746329826403b9d854de6178";
 
-/*
- * Its size, and the hash of a page of each MiB: to hash all of it takes a tenth of a second, on the
- * thread of the warden. This tells one version from another; that nobody has changed the file is
- * what wasm_engine_trust() is for.
- */
-static const char sample_sha256[] =
-	"3f602b65878920d3ec0a4a9b40c7c8ce957533dad1e1924d67f4d5a2a2f80180";
-#define SAMPLE_BYTES 4096
-#define SAMPLE_EVERY (1u << 20)
-#define ENGINE_MAX   (256u << 20)
+/* A file of another size is refused unread; one of this size is hashed once, and remembered. */
+#define ENGINE_BYTES 29673400
 
 static const char *const places[] = {
 	"/usr/local/lib/brig/wasm/libwasmtime.so",
@@ -136,53 +128,26 @@ int wasm_engine_find(const char *setting, char path[PATH_MAX], struct brig_error
 	return r;
 }
 
-static int add_sample(struct sha256 *hash, int fd, uint64_t at)
-{
-	unsigned char sample[SAMPLE_BYTES];
-	ssize_t n = pread(fd, sample, sizeof(sample), (off_t)at);
-
-	if (n < 0) {
-		return -errno;
-	}
-	sha256_add(hash, sample, (size_t)n);
-	return 0;
-}
-
-static int hash_samples(int fd, char hex[SHA256_HEX_SIZE])
-{
-	struct sha256 hash;
-	struct stat info;
-
-	if (fd < 0 || fstat(fd, &info) < 0) {
-		return -errno;
-	}
-	uint64_t size = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
-	int r = 0;
-
-	sha256_init(&hash);
-	sha256_add(&hash, &size, sizeof(size));
-	for (uint64_t at = 0; r == 0 && at < size && at < ENGINE_MAX; at += SAMPLE_EVERY) {
-		r = add_sample(&hash, fd, at);
-	}
-	sha256_hex(&hash, hex);
-	return r;
-}
-
 int wasm_engine_check(const char *path, struct brig_error *err)
 {
 	char hex[SHA256_HEX_SIZE];
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int r = hash_samples(fd, hex);
+	struct stat info;
 
-	if (r < 0) {
-		return error_errno(err, BRIG_E_HOST, -r, "cannot read %.200s", path);
+	if (fd < 0 || fstat(fd, &info) < 0) {
+		return error_errno(err, BRIG_E_HOST, errno, "cannot read %.200s", path);
 	}
-	if (strcmp(hex, sample_sha256) == 0) {
+	bool sized = S_ISREG(info.st_mode) && info.st_size == ENGINE_BYTES;
+	int64_t n = sized ? sha256_fd(fd, hex) : 0;
+	if (n < 0) {
+		return error_errno(err, BRIG_E_HOST, (int)-n, "cannot read %.200s", path);
+	}
+	if (sized && strcmp(hex, wasm_engine_sha256) == 0) {
 		return 0;
 	}
-	r = error_set(err, BRIG_E_HOST, ENOTSUP,
-		      "%.200s is not the engine that brig supports: wasmtime %s for x86_64", path,
-		      wasm_engine_version);
+	int r = error_set(err, BRIG_E_HOST, ENOTSUP,
+			  "%.200s is not the engine that brig supports: wasmtime %s for x86_64",
+			  path, wasm_engine_version);
 	error_remedy(err, "install that version with scripts/get-wasmtime.sh");
 	return r;
 }

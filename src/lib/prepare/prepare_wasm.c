@@ -23,7 +23,7 @@ bool prepare_is_wasm(const struct prepared *p)
 	return p->spec.provider->runtimes && p->purpose != PURPOSE_COMPILE;
 }
 
-/* Parts of the library are read once for each file: it is known by its identity afterwards. */
+/* The whole library is read once for each file: it is known by its identity afterwards. */
 static int check_engine(struct brig_context *context, const char *path, struct brig_error *err)
 {
 	char sha[] = "sha256";
