@@ -13,8 +13,8 @@ _brig_policies() {
 _brig_options() {
 	case $1 in
 	'')
-		echo 'run explain doctor providers runtimes venv wasm bench mcp policy serve ps logs kill
-		queue top token audit help version --help --version'
+		echo 'run explain doctor providers runtimes venv wasm image bench mcp policy serve ps logs
+		kill queue top token audit help version --help --version'
 		;;
 	'run')
 		echo '-c --lang --policy --provider --venv --timeout --cpu-time --cpu --memory --processes
@@ -34,6 +34,7 @@ _brig_options() {
 	'runtimes') echo '--json --config --help' ;;
 	'venv') echo '--python -r --json --help' ;;
 	'wasm') echo '--policy --counted --json --config --help' ;;
+	'image') echo '--policy --provider --output --json --config --help' ;;
 	'bench')
 		echo '-c --lang --policy --runs --in-flight --cells --config --yes --json --help'
 		;;
@@ -78,6 +79,7 @@ _brig_operand() {
 	'explain') echo 'file' ;;
 	'venv') echo 'words:create list remove' ;;
 	'wasm') echo 'words:prepare' ;;
+	'image') echo 'words:build-base' ;;
 	'bench') echo 'file' ;;
 	'policy') echo 'words:list show check learn' ;;
 	'policy show') echo 'policy' ;;
@@ -87,8 +89,8 @@ _brig_operand() {
 	'token') echo 'words:new list revoke' ;;
 	'audit') echo 'words:verify list show tail archive' ;;
 	'help')
-		echo 'words:run explain doctor providers runtimes venv wasm bench mcp policy serve ps logs
-		kill queue top token audit'
+		echo 'words:run explain doctor providers runtimes venv wasm image bench mcp policy serve
+		ps logs kill queue top token audit'
 		;;
 	esac
 }
@@ -115,7 +117,8 @@ _brig_value() {
 	*' --provider')
 		echo 'words:native local oci launcher gvisor vm wasm docker podman'
 		;;
-	*' --venv' | *' --out-dir' | *' --ro' | *' --rw' | *' --config' | *' --state')
+	*' --venv' | *' --out-dir' | *' --ro' | *' --rw' | *' --config' | *' --output' | \
+		*' --state')
 		echo 'directory'
 		;;
 	*' --guard')

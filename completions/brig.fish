@@ -17,6 +17,7 @@ complete -c brig -n __fish_use_subcommand -a providers -d 'list the technologies
 complete -c brig -n __fish_use_subcommand -a runtimes -d 'list the available languages'
 complete -c brig -n __fish_use_subcommand -a venv -d 'make, list or remove virtualenvs for Python'
 complete -c brig -n __fish_use_subcommand -a wasm -d 'prepare interpreters for the provider wasm'
+complete -c brig -n __fish_use_subcommand -a image -d 'make the images of the providers docker and podman'
 complete -c brig -n __fish_use_subcommand -a bench -d 'measure cold and warm runs on this host'
 complete -c brig -n __fish_use_subcommand -a mcp -d 'serve the Model Context Protocol on stdin and stdout'
 complete -c brig -n __fish_use_subcommand -a policy -d 'list, show, check or learn policies'
@@ -142,6 +143,14 @@ complete -c brig -n '__fish_seen_subcommand_from wasm' -l counted -d 'for runs w
 complete -c brig -n '__fish_seen_subcommand_from wasm' -l json -d 'print JSON'
 complete -c brig -n '__fish_seen_subcommand_from wasm' -l config -x -a '(__fish_complete_directories)' -d 'the operator\'s policies and runtimes (/etc/brig)'
 complete -c brig -n '__fish_seen_subcommand_from wasm' -l help -d 'show this help'
+
+complete -c brig -n '__fish_seen_subcommand_from image' -a 'build-base'
+complete -c brig -n '__fish_seen_subcommand_from image' -l policy -x -a '(__brig_policies)' -d 'the policy with the provider docker or podman (default)'
+complete -c brig -n '__fish_seen_subcommand_from image' -l provider -x -a 'native local oci launcher gvisor vm wasm docker podman' -d 'one of the policy\'s providers'
+complete -c brig -n '__fish_seen_subcommand_from image' -l output -x -a '(__fish_complete_directories)' -d 'write the images to files in DIR, for docker import'
+complete -c brig -n '__fish_seen_subcommand_from image' -l json -d 'print JSON'
+complete -c brig -n '__fish_seen_subcommand_from image' -l config -x -a '(__fish_complete_directories)' -d 'the operator\'s policies and runtimes (/etc/brig)'
+complete -c brig -n '__fish_seen_subcommand_from image' -l help -d 'show this help'
 
 complete -c brig -n '__fish_seen_subcommand_from bench' -F
 complete -c brig -n '__fish_seen_subcommand_from bench' -s c -x -d 'the code; else a Python program that prints a number'
@@ -302,5 +311,5 @@ complete -c brig -n '__fish_seen_subcommand_from audit' -l follow -d 'tail: wait
 complete -c brig -n '__fish_seen_subcommand_from audit' -l json -d 'print JSON, one entry per line'
 complete -c brig -n '__fish_seen_subcommand_from audit' -l help -d 'show this help'
 
-complete -c brig -n '__fish_seen_subcommand_from help' -a 'run explain doctor providers runtimes venv wasm bench mcp policy serve ps logs kill queue top token audit'
+complete -c brig -n '__fish_seen_subcommand_from help' -a 'run explain doctor providers runtimes venv wasm image bench mcp policy serve ps logs kill queue top token audit'
 

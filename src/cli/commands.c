@@ -16,6 +16,8 @@ const struct command commands[] = {
 	{ "runtimes", "list the available languages", command_runtimes, &runtimes_syntax },
 	{ "venv", "make, list or remove virtualenvs for Python", command_venv, &venv_syntax },
 	{ "wasm", "prepare interpreters for the provider wasm", command_wasm, &wasm_syntax },
+	{ "image", "make the images of the providers docker and podman", command_image,
+	  &image_syntax },
 	{ "bench", "measure cold and warm runs on this host", command_bench, &bench_syntax },
 	{ "mcp", "serve the Model Context Protocol on stdin and stdout", command_mcp, &mcp_syntax },
 	{ "policy", "list, show, check or learn policies", command_policy, &policy_syntax },

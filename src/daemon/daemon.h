@@ -204,6 +204,12 @@ extern const struct daemon_stage_info daemon_stages[DAEMON_STAGES];
 void daemon_request(const struct daemon_cell *cell, enum daemon_stage stage, struct buf *path,
 		    struct daemon_request *ret);
 
+/* Makes the image of brig's own, from the cell's plan, and its name: daemon_image.c. */
+int daemon_own_image(struct daemon_cell *cell, struct brig_error *err);
+/* See base_image() of a provider. */
+int daemon_base_image(const struct daemon_kind *kind, const struct spec *spec, struct buf *tar,
+		      char name[PROVIDER_SETTING_MAX], struct brig_error *err);
+
 void daemon_explain(const struct daemon_kind *kind, const struct spec *spec, bool json,
 		    struct buf *out);
 void daemon_probe(const struct daemon_kind *kind, const struct spec *spec, uint64_t deadline_ns,

@@ -54,20 +54,12 @@ static int choose_image(struct run *run, struct brig_error *err)
 {
 	struct daemon_cell *cell = daemon_of(run);
 	const struct daemon_settings *settings = cell->settings;
-	char name[DAEMON_NAME_MAX];
 
 	if (settings && settings->image) {
 		snprintf(cell->image_name, sizeof(cell->image_name), "%s", settings->image);
 		return agent_file_make(run->options.spec, &cell->agent_path, err);
 	}
-	int r = base_image_make(&cell->plan, &cell->image, err);
-	if (r < 0) {
-		return r;
-	}
-	base_image_name(&cell->image, name);
-	snprintf(cell->image_name, sizeof(cell->image_name), "%s%.200s", cell->kind->image_prefix,
-		 name);
-	return 0;
+	return daemon_own_image(cell, err);
 }
 
 int daemon_open(struct run *run, const struct daemon_kind *kind, struct brig_error *err)

@@ -14,8 +14,6 @@
 static int fill(const struct daemon_kind *kind, const struct spec *spec, struct daemon_cell *cell,
 		struct brig_error *err)
 {
-	char name[DAEMON_NAME_MAX];
-
 	cell->kind = kind;
 	cell->settings = kind->settings(spec);
 	cell->api = DAEMON_API_MINOR;
@@ -27,13 +25,7 @@ static int fill(const struct daemon_kind *kind, const struct spec *spec, struct 
 			 r < 0 ? "" : cell->settings->image);
 		return r;
 	}
-	r = base_image_make(&cell->plan, &cell->image, err);
-	if (r == 0) {
-		base_image_name(&cell->image, name);
-		snprintf(cell->image_name, sizeof(cell->image_name), "%s%.200s", kind->image_prefix,
-			 name);
-	}
-	return r;
+	return daemon_own_image(cell, err);
 }
 
 static bool is_shown(enum daemon_stage stage, const struct daemon_cell *cell)

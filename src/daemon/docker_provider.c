@@ -40,6 +40,12 @@ static void explain(const struct spec *spec, bool json, struct buf *out)
 	daemon_explain(&docker_kind, spec, json, out);
 }
 
+static int base_image(const struct spec *spec, struct buf *tar, char name[PROVIDER_SETTING_MAX],
+		      struct brig_error *err)
+{
+	return daemon_base_image(&docker_kind, spec, tar, name, err);
+}
+
 static int open_cell(struct run *run, struct brig_error *err)
 {
 	return daemon_open(run, &docker_kind, err);
@@ -53,5 +59,6 @@ const struct provider docker_provider = {
 	.probe = probe,
 	.probe_for = probe_for,
 	.explain = explain,
+	.base_image = base_image,
 	.open = open_cell,
 };

@@ -42,6 +42,12 @@ static void explain(const struct spec *spec, bool json, struct buf *out)
 	daemon_explain(&podman_kind, spec, json, out);
 }
 
+static int base_image(const struct spec *spec, struct buf *tar, char name[PROVIDER_SETTING_MAX],
+		      struct brig_error *err)
+{
+	return daemon_base_image(&podman_kind, spec, tar, name, err);
+}
+
 static int open_cell(struct run *run, struct brig_error *err)
 {
 	return daemon_open(run, &podman_kind, err);
@@ -56,5 +62,6 @@ const struct provider podman_provider = {
 	.probe = probe,
 	.probe_for = probe_for,
 	.explain = explain,
+	.base_image = base_image,
 	.open = open_cell,
 };

@@ -136,6 +136,13 @@ struct provider {
 	/* The same for a run that was measured, with times. NULL: its steps are not measured. */
 	void (*explain_run)(const struct run *run, bool json, struct buf *out);
 	/*
+	 * The image that cells of this spec begin from, where brig makes it: writes it to `tar`, or
+	 * if that is NULL gives it to the provider's daemon, and waits. 1: the daemon had it. NULL:
+	 * there is no such image.
+	 */
+	int (*base_image)(const struct spec *spec, struct buf *tar, char name[PROVIDER_SETTING_MAX],
+			  struct brig_error *err);
+	/*
 	 * The layer that a step of the build belongs to, by the step's name; or -1. A cell can be
 	 * built again without that layer. NULL: no step belongs to a layer.
 	 */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The providers docker and podman: what a container is, daemons on bad days, and killed processes."""
 
+import hashlib
 import io
 import json
 import os
@@ -125,7 +126,7 @@ def refused_in_time(provider, *args, **options):
 
 def next_works(provider):
     result = provider.bash("echo next")
-    assert (result["status"], result["stdout"]) == ("ok", "next\n"), result
+    assert (result["status"], result["stdout"]) == ("ok", "next\n"), json.dumps(result["verdict"])
 
 
 # --- a container ----------------------------------------------------------------------------------
@@ -375,6 +376,67 @@ def test_images_with_little_in_them(at, daemon):
         answer = json.loads(done.stdout)
         assert answer.get("stdout") == "42\n" or "error" in answer or answer["status"] == "error", answer
     wait_for(lambda: not brigs(daemon))
+
+
+def base_images(provider, *args, language="bash"):
+    return subprocess.run([BRIG, "image", "build-base", language, "--json", "--policy", provider.name, "--config",
+                           str(provider.config), *args], capture_output=True, timeout=LONG, check=False)
+
+
+def built(*args, **options):
+    done = base_images(*args, **options)
+    assert done.returncode == 0, done
+    return json.loads(done.stdout)["images"]
+
+
+@root
+def test_base_image(config, schema, daemon, kind, tmp_path):
+    """Before a run, or by hand from a file: runs use it by its name, which is that of its content."""
+    provider = Provider(kind, config, schema)
+    [image] = built(provider, "--output", str(tmp_path))
+    [file] = tmp_path.iterdir()
+    name, tar = image["image"], file.read_bytes()
+    assert name.rpartition("brig-base:")[2] == hashlib.sha256(tar).hexdigest()[:40]
+    assert daemon.ask("DELETE", f"/v1.40/images/{name}?force=1")[0] in (200, 404)
+    assert built(provider) == [{"image": name, "made": True}]
+    assert built(provider) == [{"image": name, "made": False}]
+    brig, container = running(provider, daemon)
+    try:
+        assert daemon.inspect(container)["Config"]["Image"] == name
+    finally:
+        finish(brig)
+    wait_for(lambda: not brigs(daemon))
+    assert daemon.ask("DELETE", f"/v1.40/images/{name}?force=1")[0] == 200
+    status, _ = daemon.ask("POST", f"/v1.40/images/create?fromSrc=-&repo={name}", tar, "application/x-tar")
+    assert status == 200
+    assert built(provider) == [{"image": name, "made": False}]
+
+
+@root
+def test_base_images_of_a_compiled_language(config, schema, daemon, kind):
+    names = [image["image"] for image in built(Provider(kind, config, schema), language="c")]
+    assert len(set(names)) == 2, names
+    assert all(daemon.ask("GET", f"/v1.40/images/{name}/json")[0] == 200 for name in names)
+
+
+@root
+def test_base_images_that_cannot_be_made(at, daemon, short):
+    def error_of(provider, *args, **options):
+        done = base_images(provider, *args, **options)
+        assert done.returncode > 1, done
+        error = json.loads(done.stdout)["error"]
+        assert error["remedy"], error
+        return error["message"]
+
+    provider = at(daemon.socket)
+    assert "nosuch" in error_of(provider, language="nosuch")
+    built(provider, "--output", str(short))
+    assert "exists" in error_of(provider, "--output", str(short))
+    assert "nosuch" in error_of(provider, "--output", str(short / "nosuch"))
+    assert "x:1" in error_of(at(daemon.socket, image="x:1"))
+    assert "/nonexistent/sock" in error_of(at("/nonexistent/sock"))
+    provider.name = "default"
+    assert "native" in error_of(provider)
 
 
 # --- sockets --------------------------------------------------------------------------------------
