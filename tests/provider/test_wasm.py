@@ -119,6 +119,20 @@ int main(void) {
     assert c(wasm, code, "--ro", f"data={tmp_path}")["stdout"] == "of the host refused\n"
 
 
+def test_facts_about_directories(wasm):
+    """The given ones too, by each of their names."""
+    code = r"""
+#include <stdio.h>
+#include <sys/stat.h>
+int main(void) {
+    static const char *const paths[] = { ".", "/sandbox", "/tmp", "/tmp/.", "out", "out/..", "none" };
+    struct stat info;
+    for (unsigned i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+        if (stat(paths[i], &info) == 0 && S_ISDIR(info.st_mode)) printf("%s ", paths[i]);
+}"""
+    assert c(wasm, code)["stdout"] == ". /sandbox /tmp /tmp/. out out/.. "
+
+
 # --- what it has not
 
 
