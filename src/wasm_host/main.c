@@ -51,6 +51,8 @@ static int run(int argc, char **argv, bool prepared)
 		.module = argv[4],
 		.argv = argv + 5,
 		.argc = (size_t)argc - 5,
+		.define = prepared ? whole_writes_define : NULL,
+		.connect = prepared ? whole_writes_connect : NULL,
 	};
 	engine_load(WASM_ENGINE_PATH);
 	struct abi_engine *engine = engine_new(order.instructions != 0, prepared);

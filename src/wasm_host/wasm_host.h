@@ -50,6 +50,27 @@ int command_run(struct abi_engine *engine, struct abi_module *module,
 /* Gives the program new arguments, variables, directories and limits: those of the process. */
 void command_assign(const struct host_command *command, const struct host_order *order);
 
+/* --- functions of WASI that brig replaces: wasi_calls.c --------------------------------------- */
+
+#define WASI_MODULE "wasi_snapshot_preview1"
+
+/* Parameters: i, of 32 bits; l, of 64. The result is an error number. */
+void wasi_replace(const struct host_command *command, const char *name, const char *parameters,
+		  abi_callback function, void *user);
+/* Makes an instance of this text, which imports WASI's functions and the program's memory. */
+struct abi_instance wasi_second_module(const struct host_command *command,
+				       const struct abi_instance *program, const char *text,
+				       size_t size);
+struct abi_func wasi_function(const struct host_command *command,
+			      const struct abi_instance *instance, const char *name);
+/* Calls a function of the second module instead. */
+struct abi_trap *wasi_forward(struct abi_caller *caller, const struct abi_func *function,
+			      union abi_value *values, size_t count);
+
+/* A write of several parts writes all of them: whole_writes.c. */
+void whole_writes_define(const struct host_command *command);
+void whole_writes_connect(const struct host_command *command, const struct abi_instance *program);
+
 /* The descriptor for the record, if it is not WASM_REPORT_FD. */
 void report_to(int fd);
 /* Leaves the record, and prints it on stderr if the program itself has not ended by an exit. */

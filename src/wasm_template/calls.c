@@ -5,9 +5,7 @@
  * So in the template they are answered here: there are no files, and three streams. In a clone that
  * has its order each call goes on to the engine.
  *
- * The engine looks for the memory in the exports of the module that calls. A call from here has
- * none; so it goes through a second module, which has the interpreter's memory and a function for
- * each.
+ * Such a call goes through a second module (wasm_host/wasi_calls.c), which has a function for each.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -117,40 +115,18 @@ static struct abi_trap *take(void *user, struct abi_caller *caller, union abi_va
 			     size_t count)
 {
 	const struct call *call = user;
-	struct abi_trap *trap = NULL;
 
 	if (!order_given()) {
 		values[0].i32 = call->answer(caller, values);
 		return NULL;
 	}
-	struct abi_error *error = wasmtime.wasmtime_func_call_unchecked(
-		wasmtime.wasmtime_caller_context(caller), &call->function, values, count, &trap);
-	if (error) {
-		report_failure(WASM_END_ENGINE, "a function of WASI failed", error);
-	}
-	return trap;
-}
-
-void function_type(const char *parameters, struct abi_functype **ret)
-{
-	struct abi_valtype *list[16], *one[] = { wasmtime.wasm_valtype_new(ABI_TYPE_I32) };
-	struct abi_valtypes in, out;
-	size_t count = strlen(parameters);
-
-	for (size_t i = 0; i < count; i++) {
-		list[i] = wasmtime.wasm_valtype_new(parameters[i] == 'l' ? ABI_TYPE_I64
-									 : ABI_TYPE_I32);
-	}
-	wasmtime.wasm_valtype_vec_new(&in, count, list);
-	wasmtime.wasm_valtype_vec_new(&out, 1, one);
-	*ret = wasmtime.wasm_functype_new(&in, &out);
+	return wasi_forward(caller, &call->function, values, count);
 }
 
 void calls_define(const struct host_command *command)
 {
-	wasmtime.wasmtime_linker_allow_shadowing(command->linker, true);
 	for (size_t i = 0; i < CALLS; i++) {
-		replace(command, calls[i].name, calls[i].parameters, take, &calls[i]);
+		wasi_replace(command, calls[i].name, calls[i].parameters, take, &calls[i]);
 	}
 }
 
@@ -203,52 +179,14 @@ static void write_module(struct text *text)
 	add(text, ")");
 }
 
-static void check(const struct abi_error *error, const struct abi_trap *trap)
+void calls_connect(const struct host_command *command, const struct abi_instance *program)
 {
-	if (error || trap) {
-		report_failure(WASM_END_ENGINE, "the second module is not usable", error);
-	}
-}
-
-static struct abi_instance make_instance(const struct host_command *command,
-					 const struct abi_extern *memory)
-{
-	struct abi_linker *linker = wasmtime.wasmtime_linker_new(command->engine);
-	struct abi_bytes binary = { 0 };
-	struct abi_module *module = NULL;
-	struct abi_instance instance = { 0 };
-	struct abi_trap *trap = NULL;
 	static struct text text;
 
 	write_module(&text);
-	check(wasmtime.wasmtime_linker_define_wasi(linker), NULL);
-	check(wasmtime.wasmtime_linker_define(linker, command->context, "brig", 4, "memory", 6,
-					      memory),
-	      NULL);
-	check(wasmtime.wasmtime_wat2wasm(text.data, text.size, &binary), NULL);
-	check(wasmtime.wasmtime_module_new(command->engine, (const uint8_t *)binary.data,
-					   binary.size, &module),
-	      NULL);
-	check(wasmtime.wasmtime_linker_instantiate(linker, command->context, module, &instance,
-						   &trap),
-	      trap);
-	return instance;
-}
-
-void calls_connect(const struct host_command *command, const struct abi_instance *program)
-{
-	struct abi_extern item = { 0 };
-
-	if (!wasmtime.wasmtime_instance_export_get(command->context, program, "memory", 6, &item)) {
-		report_failure(WASM_END_INVALID, "the interpreter exports no memory", NULL);
-	}
-	const struct abi_instance instance = make_instance(command, &item);
+	const struct abi_instance instance =
+		wasi_second_module(command, program, text.data, text.size);
 	for (size_t i = 0; i < CALLS; i++) {
-		if (!wasmtime.wasmtime_instance_export_get(command->context, &instance,
-							   calls[i].name, strlen(calls[i].name),
-							   &item)) {
-			report_failure(WASM_END_ENGINE, "the second module is not usable", NULL);
-		}
-		calls[i].function = item.of.func;
+		calls[i].function = wasi_function(command, &instance, calls[i].name);
 	}
 }

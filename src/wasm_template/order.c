@@ -192,23 +192,8 @@ bool order_given(void)
 	return waiting.state >= ORDER_READ;
 }
 
-void replace(const struct host_command *command, const char *name, const char *parameters,
-	     abi_callback function, void *user)
-{
-	struct abi_functype *type = NULL;
-
-	function_type(parameters, &type);
-	struct abi_error *error = wasmtime.wasmtime_linker_define_func_unchecked(
-		command->linker, WASI_MODULE, strlen(WASI_MODULE), name, strlen(name), type,
-		function, user, NULL);
-
-	if (error) {
-		report_failure(WASM_END_ENGINE, "a function cannot be replaced", error);
-	}
-}
-
 void order_define(const struct host_command *command)
 {
 	waiting.command = *command;
-	replace(command, "random_get", "ii", random_get, NULL);
+	wasi_replace(command, "random_get", "ii", random_get, NULL);
 }

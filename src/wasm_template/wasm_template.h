@@ -34,12 +34,6 @@ bool order_given(void);
 void calls_define(const struct host_command *command);
 void calls_connect(const struct host_command *command, const struct abi_instance *program);
 
-#define WASI_MODULE "wasi_snapshot_preview1"
-
-/* The type of a function of WASI with these parameters: i, of 32 bits, or l, of 64. */
-void function_type(const char *parameters, struct abi_functype **ret);
-void replace(const struct host_command *command, const char *name, const char *parameters,
-	     abi_callback function, void *user);
 /* That part of the calling program's memory; NULL: it is not in it. */
 uint8_t *guest_memory(struct abi_caller *caller, uint32_t at, uint32_t size);
 #endif
