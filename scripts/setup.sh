@@ -339,7 +339,7 @@ install_packages $missing
 if [ "$1" = test ]; then
 	test_kernel
 fi
-# The engine for WebAssembly and its Python are in no package of Debian.
+# The engine for WebAssembly, and its Python and Ruby, are in no package of Debian.
 if [ "$1" = test ] && [ "$(uname -m)" = x86_64 ]; then
-	"$(dirname "$0")/get-wasmtime.sh" --python
+	"$(dirname "$0")/get-wasmtime.sh" --python --ruby
 fi

@@ -85,7 +85,7 @@ static const struct completion action_words = COMPLETE_COLUMN(actions, word);
 const struct syntax wasm_syntax = {
 	.command = "wasm",
 	.usage = "wasm prepare [LANGUAGE] [OPTIONS]",
-	.about = "Translates the interpreter of a language (python) of the provider wasm to\n"
+	.about = "Translates the interpreter of a language (python, ruby) of the provider wasm to\n"
 		 "native code, in a cell, and keeps it beside the engine. Runs of that\n"
 		 "language are refused before. Only the owner of that directory can do it.",
 	.options = options,

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -197,6 +198,25 @@ def vm_config(tmp_path_factory, vm_kernel):
 def schema():
     done = subprocess.run([BRIG, "run", "--json-schema"], capture_output=True, check=True)
     return jsonschema.Draft202012Validator(json.loads(done.stdout))
+
+
+WASM_PLACES = ["/usr/local/lib/brig/wasm", "/usr/lib/brig/wasm",
+               os.path.expanduser("~/.local/share/brig/wasm")]
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory):
+    """An engine's directory of this user's own, which a cell can reach. All tests have the same, so that
+    each interpreter (scripts/get-wasmtime.sh --python --ruby) is translated once."""
+    place = tmp_path_factory.mktemp("wasm")
+    for one in [place, *list(place.parents)[:3]]:
+        if one.stat().st_uid == os.geteuid() and one != pathlib.Path("/tmp"):
+            one.chmod(one.stat().st_mode | 0o055)
+    for name in ("libwasmtime.so", "python.wasm", "ruby.wasm"):
+        paths = (pathlib.Path(directory) / name for directory in WASM_PLACES)
+        shutil.copy(next(path for path in paths if path.exists()), place / name)
+        (place / name).chmod(0o755)
+    return place
 
 
 def running_daemon(kind, config):

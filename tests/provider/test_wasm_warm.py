@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from test_wasm_prepared import here, installed, place, prepare  # noqa: F401 # fixtures
+from test_wasm_prepared import here, prepare  # noqa: F401 # a fixture
 
 TREE = pathlib.Path(__file__).parents[2]
 BUILD = pathlib.Path(os.environ.get("BRIG_BUILD", TREE / "build"))
@@ -19,9 +19,7 @@ MAY_MISS = ["timens", "overlay", "uidrange", "landlock", "notify", "keyring", "c
 
 
 @pytest.fixture(scope="module")
-def wasm(here, place):  # noqa: F811
-    (place / "python.wasm").write_bytes(installed("python.wasm").read_bytes())
-    (place / "python.wasm").chmod(0o755)
+def wasm(here):  # noqa: F811
     prepare(here, "python")
     return here
 

@@ -129,8 +129,8 @@ static int find_usual_program(struct prepared *p, struct brig_error *err)
 
 	r = r < 0 ? r : runtime_find(p->runtime, err);
 	if (r < 0 && own && !p->runtime->package_hint) {
-		error_remedy(err, "put its module beside the engine (python.wasm: "
-				  "scripts/get-wasmtime.sh --python)");
+		error_remedy(err, "put its module beside the engine (python.wasm, ruby.wasm: "
+				  "scripts/get-wasmtime.sh --python --ruby)");
 	}
 	return r;
 }

@@ -112,9 +112,9 @@ static int not_prepared(const struct prepared *p, int r, struct brig_error *err)
 		  r == -EPERM ? "others can write to its native code"
 			      : "there is no native code of it for this engine and processor");
 	/* Files that others could write to stay untrusted, whatever their mode is afterwards. */
-	error_remedy(err, "let the operator %srun: brig wasm prepare --policy %s%s",
-		     r == -EPERM ? "remove prepared/ beside the engine, and " : "", p->policy->name,
-		     counts(p) ? " --counted" : "");
+	error_remedy(err, "let the operator %srun: brig wasm prepare %s --policy %s%s",
+		     r == -EPERM ? "remove prepared/ beside the engine, and " : "",
+		     p->runtime->name, p->policy->name, counts(p) ? " --counted" : "");
 	return r;
 }
 

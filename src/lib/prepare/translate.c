@@ -162,7 +162,7 @@ static int prepare_cell(struct brig_context *context, const struct translation *
 	}
 	r = error_set(err, BRIG_E_INPUT, EINVAL, "%s has no interpreter to prepare",
 		      p->runtime->name);
-	error_remedy(err, "name an interpreted language, such as python");
+	error_remedy(err, "name an interpreted language, such as python or ruby");
 	return r;
 }
 
