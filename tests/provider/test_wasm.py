@@ -200,14 +200,38 @@ def test_a_directory_that_others_can_write_to(of, tmp_path):
     assert "is not the engine" in error["message"]
 
 
+RUST = r"""
+use std::io::Read;
+fn main() {
+    let mut s = String::new();
+    std::io::stdin().read_to_string(&mut s).unwrap();
+    std::fs::write("out/a.txt", &s).unwrap();
+    let word = std::env::args().nth(1).unwrap();
+    println!("{} {} {}", word, s, std::env::var("COLOUR").unwrap());
+    println!("{:?}", std::fs::read("/etc/passwd").is_ok());
+    println!("{:?}", std::thread::Builder::new().spawn(|| 1).is_ok());
+    println!("{:?}", std::process::Command::new("/bin/true").status().is_ok());
+    println!("{:?}", std::net::UdpSocket::bind("127.0.0.1:0").is_ok());
+    if word == "panic" { panic!("no {}", s); }
+    std::process::exit(3)
+}"""
+
+
 def test_rust(wasm, tmp_path):
-    code = ("use std::io::Read;\nfn main() {\n let mut s = String::new();\n"
-            " std::io::stdin().read_to_string(&mut s).unwrap();\n"
-            " std::fs::write(\"out/a.txt\", &s).unwrap();\n"
-            " println!(\"hello {}\", s);\n std::process::exit(3)\n}\n")
-    result = wasm.result("--lang", "rust", "-c", code, "--out", "out/**", stdin=b"you")
-    assert (result["exit_code"], result["stdout"]) == (3, "hello you\n"), result
+    def run(word):
+        return wasm.result("--lang", "rust", "-c", RUST, "--out", "out/**", "--env", "COLOUR=blue",
+                           "--", word, stdin=b"you")
+    result = run("hello")
+    assert (result["exit_code"], result["stdout"]) == (3, "hello you blue\n" + "false\n" * 4), result
     assert [one["path"] for one in result["files"]] == ["out/a.txt"]
+    result = run("panic")
+    assert result["verdict"]["cause"] == "trap" and "panicked at 'no you'" in result["stderr"]
+    bare = tmp_path / "bare"
+    (tmp_path / "out").mkdir()
+    subprocess.run(["/usr/bin/rustc", "-o", bare, "-"], input=RUST.encode(), check=True, timeout=300)
+    done = subprocess.run([bare, "hello"], input=b"you", cwd=tmp_path, env={"COLOUR": "blue"},
+                          capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (3, b"hello you blue\n" + b"true\n" * 4)
 
 
 def test_listed(wasm):
