@@ -51,12 +51,14 @@ WASM_HOST_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,wasm_host))
 WASM_TEMPLATE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,wasm_template))
 # The first process of virtual machines, which starts the agent. Likewise.
 VM_INIT_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,vm_init))
-VM_INIT_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,src/framed/frame.c)
+VM_INIT_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,src/framed/frame.c src/vm_line/packet.c src/vm_line/line.c)
+# The program beside a monitor whose only stream is a serial port. Likewise.
+VM_LINE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,vm_line) src/framed/frame.c)
 BROKER_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(BROKER_SRC))
 # Replacements for functions that would load code at run time (see mk/flags.mk).
 LINK_STUBS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,link_stubs))
-DATA    := $(sort $(wildcard data/policies/*.json data/launchers/*.json data/runtimes/*.json data/runtimes/*/*.json data/schema/*.json \
-	data/syscalls/*.rules data/drivers/*.* data/tools/*.json data/guard/*))
+DATA    := $(sort $(wildcard data/policies/*.json data/launchers/*.json data/machines/*.json \
+	data/runtimes/*.json data/runtimes/*/*.json data/schema/*.json data/syscalls/*.rules data/drivers/*.* data/tools/*.json data/guard/*))
 # One file in a cell, several here: see data/drivers/python/theory.py.
 PYTHON_DRIVER := $(patsubst %,data/drivers/python/%.py,theory graft parts load value conclude ending \
 	program script fresh environment rehearse cold template waiting main)
@@ -65,7 +67,7 @@ GEN_H   := $(BUILD)/gen/syscall_names.h
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o $(BUILD)/obj/gen/template.o \
 	$(BUILD)/obj/gen/gate.o $(BUILD)/obj/gen/gate_tls.o $(BUILD)/obj/gen/agent.o $(BUILD)/obj/gen/wasm_host.o \
 	$(BUILD)/obj/gen/wasm_template.o \
-	$(BUILD)/obj/gen/vm_init.o
+	$(BUILD)/obj/gen/vm_init.o $(BUILD)/obj/gen/vm_line.o
 
 # The shared object that a template loads into its interpreter: src/template and the lower layers.
 TEMPLATE_SRC := $(call sources_of,template)
@@ -199,6 +201,15 @@ $(BUILD)/gen/vm_init.c: $(BUILD)/brig-vm-init scripts/embed-binary.sh
 	$(call say,GEN,$@)
 	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-vm-init vm_init_image
 
+$(BUILD)/brig-vm-line: $(VM_LINE_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PLAIN) -s -Wl,--gc-sections -o $@ $(VM_LINE_OBJ)
+
+$(BUILD)/gen/vm_line.c: $(BUILD)/brig-vm-line scripts/embed-binary.sh
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-vm-line vm_line_image
+
 # --- the helper for WebAssembly --------------------------------------------------------------------------
 
 # A cell does not have the sanitizer's library: those variants have no helper.
@@ -245,7 +256,7 @@ $(BUILD)/sources: FORCE
 $(LIB_OBJ): PIC := -fPIC -fvisibility=hidden -DBRIG_BUILDING
 # Programs; what they share with the library is compiled for that.
 $(CLI_OBJ) $(SERVE_OBJ) $(BROKER_OBJ) $(filter-out $(LIB_OBJ),$(GATE_OBJ)) $(GATE_TLS_OBJ) $(LINK_STUBS_OBJ) \
-	$(AGENT_OBJ) $(PROBER_OBJ) $(WASM_HOST_OBJ) $(WASM_TEMPLATE_OBJ) $(VM_INIT_OBJ): PIC := -fPIE
+	$(AGENT_OBJ) $(PROBER_OBJ) $(WASM_HOST_OBJ) $(WASM_TEMPLATE_OBJ) $(VM_INIT_OBJ) $(VM_LINE_OBJ): PIC := -fPIE
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(GEN_H)
 	@mkdir -p $(@D)
@@ -318,4 +329,4 @@ FORCE:
 
 -include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(BROKER_OBJ:.o=.d) $(GATE_OBJ:.o=.d) $(GATE_TLS_OBJ:.o=.d) \
 	$(AGENT_OBJ:.o=.d) $(VM_INIT_OBJ:.o=.d) $(LINK_STUBS_OBJ:.o=.d) $(PROBER_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d) \
-	$(WASM_HOST_OBJ:.o=.d) $(WASM_TEMPLATE_OBJ:.o=.d)
+	$(WASM_HOST_OBJ:.o=.d) $(WASM_TEMPLATE_OBJ:.o=.d) $(VM_LINE_OBJ:.o=.d)

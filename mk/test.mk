@@ -65,6 +65,11 @@ $(FUZZ_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BROKER_PARTS) $(BUILD)/l
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -fsanitize=fuzzer -pie -o $@ $^ $(SERVE_LIBS) $(LIBS)
 
+# The parts of a program that is embedded only.
+VM_LINE_PARTS := $(patsubst %.c,$(BUILD)/obj/%.o,src/vm_line/packet.c src/vm_line/line.c \
+	src/framed/frame.c)
+$(BUILD)/tests/unit/test_vm_line $(BUILD)/tests/fuzz/fuzz_vm_line: $(VM_LINE_PARTS)
+
 # Examples use what a user of the library has: the public header and the shared library.
 $(EXAMPLE_BIN): $(BUILD)/%: %.c include/brig/brig.h $(SHARED) $(BUILD)/flags
 	@mkdir -p $(@D)

@@ -21,8 +21,9 @@ allowed() {
 	agent_link) echo "base framed kernel net provider run" ;;
 	holder) echo "base agent_link framed kernel provider run native" ;;
 	oci) echo "base holder agent_link framed kernel provider run native" ;;
-	vm) echo "base holder agent_link framed kernel provider run native vm_init" ;;
-	vm_init) echo "base framed" ;;
+	vm) echo "base holder agent_link framed kernel provider run native policy vm_init vm_line" ;;
+	vm_line) echo "base framed" ;;
+	vm_init) echo "base framed vm_line" ;;
 	launcher) echo "base holder agent_link framed kernel provider run native policy" ;;
 	daemon) echo "base http1 agent_link framed kernel provider run native" ;;
 	wasm_host) echo "" ;;

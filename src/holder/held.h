@@ -62,13 +62,16 @@ struct held_cell {
 	const char *tool, *package; /* borrowed: the tool's name, and the package that has it */
 	char path[HELD_PATH_MAX];   /* of the tool */
 	struct strlist arguments;   /* owned: with the path as the first one */
-	struct buf bundle;          /* owned: config.json of the tool; empty: it needs none */
-	uid_t program;              /* its id, as the holder sees it */
-	uid_t outer;                /* the first id of the holder, on the host... */
+	/* borrowed: the holder executes this, which starts the tool; NULL: the tool itself */
+	const char *starter;
+	struct buf bundle; /* owned: config.json of the tool; empty: it needs none */
+	uid_t program;     /* its id, as the holder sees it */
+	uid_t outer;       /* the first id of the holder, on the host... */
 	gid_t outer_group;
 	unsigned ids;              /* ...and how many it has */
 	struct holder_files files; /* for the tool */
-	bool kvm;                  /* the tool has /dev/kvm */
+	bool kvm;                  /* a confined tool has /dev/kvm */
+	bool urandom;              /* likewise: /dev/urandom */
 	/* The tool's own limits, if the program's memory and processes are in a kernel of it. */
 	struct held_group {
 		uint64_t memory_bytes; /* 0: the group has the program's limits */
@@ -157,6 +160,14 @@ int held_build_error(const struct held_cell *held, struct brig_error *err);
  */
 void held_probe(const struct probe_report *host, struct spec *spec, uint64_t deadline_ns,
 		struct probe_finding *ret);
+/* The arguments of a trial, and the exit status that it must have; without any it is not tried. */
+struct held_trial {
+	const struct strlist *arguments;
+	uint64_t status;
+};
+/* Runs the program with them, until deadline_ns. 0, or -errno with the reason. */
+int held_try(const char *path, const struct held_trial *trial, uint64_t deadline_ns,
+	     struct brig_error *err);
 /* The part that makes a layer, for people; `tool`: that of the layers that brig does not make. */
 const char *held_means(enum layer layer, const char *tool);
 /* A regular file that can be executed. */

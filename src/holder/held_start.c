@@ -302,9 +302,10 @@ static int start_all(struct run *run, struct channels *channels)
 		.alone = held->kind->alone,
 		.confined = held->kind->confined,
 		.kvm = held->kvm,
+		.urandom = held->urandom,
 		.files = held->files,
 		.emulated = held->kind->emulated,
-		.tool = held->path,
+		.tool = held->starter ? held->starter : held->path,
 		.arguments = held->arguments.items,
 		.tops = tops,
 	};

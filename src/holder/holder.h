@@ -114,6 +114,7 @@ struct holder_start {
 	bool alone;       /* there is no agent: the stream is not the tool's output */
 	bool confined;    /* the tool has no capabilities */
 	bool kvm;         /* a confined tool has /dev/kvm */
+	bool urandom;     /* likewise: /dev/urandom */
 	struct holder_files files;
 	char *const *arguments;
 	const struct holder_top *tops;

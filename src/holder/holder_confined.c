@@ -18,17 +18,17 @@
 #include "kernel/sys.h"
 
 /* Not there: the tool says so. */
-static int bind_kvm(void)
+static int bind_device(const char *path)
 {
 	int r = holder_make_dir("dev", 0755);
 
-	r = r < 0 ? r : holder_make_file("dev/kvm", "", 0, 0444);
+	r = r < 0 ? r : holder_make_file(path + 1, "", 0, 0444);
 	_cleanup_close_ int tree =
-		sys_open_tree(AT_FDCWD, "/dev/kvm", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+		sys_open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (r < 0 || tree < 0) {
 		return r;
 	}
-	return holder_attach(tree, "dev/kvm", MOUNT_ATTR_NOEXEC);
+	return holder_attach(tree, path + 1, MOUNT_ATTR_NOEXEC);
 }
 
 /* Root's files cannot be reached from here, and belong to somebody else: nothing to protect. */
@@ -50,7 +50,8 @@ int holder_confined_root(const struct holder_start *start)
 {
 	int r = start->files.directory ? bind_shared(&start->files) : 0;
 
-	return r < 0 || !start->kvm ? r : bind_kvm();
+	r = r < 0 || !start->kvm ? r : bind_device("/dev/kvm");
+	return r < 0 || !start->urandom ? r : bind_device("/dev/urandom");
 }
 
 /* With ids of its own the holder is not the owner of the files, and may not change them. */

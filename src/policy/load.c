@@ -228,6 +228,7 @@ static int build(const struct policy_source *source, const char *name,
 		return r;
 	}
 	r = launcher_apply(source, &doc, policy, &chain, &chained, err);
+	r = r < 0 ? r : machine_apply(source, &doc, policy, &chain, &chained, err);
 	if (r < 0) {
 		return r;
 	}

@@ -45,6 +45,7 @@ void policy_free(struct policy *policy)
 	free_daemon(&policy->docker);
 	free_daemon(&policy->podman);
 	launcher_done(&policy->launcher);
+	machine_done(&policy->machine);
 	for (size_t i = 0; i < policy->mounts_count; i++) {
 		free(policy->mounts[i].path);
 	}

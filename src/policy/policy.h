@@ -15,6 +15,7 @@
 #include "net/rule.h"
 #include "policy/candidates.h"
 #include "policy/launcher/launcher.h"
+#include "policy/machine/machine.h"
 #include "run/events.h"
 #include "run/spec/daemon_settings.h"
 #include "run/spec/spec.h"
@@ -116,6 +117,8 @@ struct policy {
 	char *gvisor_runtime;        /* owned: likewise, of the provider gvisor */
 	const char *gvisor_platform; /* a name of a table; NULL: the runtime chooses */
 	struct vm_settings vm;       /* settings of virtual machines */
+	char vm_monitor[65];         /* as written; "": qemu */
+	struct machine machine;      /* of that name, if a provider needs it */
 	struct daemon_settings docker, podman;
 	char launcher_name[65];   /* as written; "": none */
 	struct launcher launcher; /* of that name, if the provider needs it */

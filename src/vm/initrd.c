@@ -22,6 +22,7 @@ static const char *const modules[] = {
 	"drivers/virtio/virtio_pci_modern_dev",
 	"drivers/virtio/virtio_pci_legacy_dev",
 	"drivers/virtio/virtio_pci",
+	"drivers/virtio/virtio_mmio",
 	"drivers/block/virtio_blk",
 	"drivers/char/virtio_console",
 	"arch/x86/crypto/crc32c-intel",

@@ -7,6 +7,10 @@
  * Starting a kernel is slow, so a machine is started once, saved when it waits for its limits, and
  * each run continues from that state. Images and states are in a cache; a run whose parts are not
  * there makes them first, in cells of their own (vm_make.c), while the warden does other work.
+ *
+ * A monitor other than qemu, which a data file describes, has no saved states: each run starts its
+ * machine. The agent's stream is a serial port there, on which it is served by brig-vm-line
+ * (vm_line/main.c), a program in the holder that starts the monitor.
  */
 #ifndef BRIG_VM_VM_H
 #define BRIG_VM_VM_H
@@ -15,6 +19,7 @@
 
 #include "base/bytes/sha256.h"
 #include "holder/held.h"
+#include "policy/machine/machine.h"
 #include "run/spec/vm_settings.h"
 
 #define VM_NAME_MAX    96
@@ -23,12 +28,14 @@
 /* Of the guest's kernel, beyond the program's limit; and of qemu, beyond the guest's memory. */
 #define VM_GUEST_BYTES (96ull << 20)
 #define VM_QEMU_BYTES  (256ull << 20)
-/* The holder, qemu and its threads: the program's processes are the guest's. */
+/* The holder, the monitor and its threads: the program's processes are the guest's. */
 #define VM_GROUP_TASKS 50
 #define VM_BOOT_NS     180000000000ull
 
 extern const char vm_init_image[];
 extern const size_t vm_init_image_size;
+extern const char vm_line_image[];
+extern const size_t vm_line_image_size;
 
 /* --- the parts: vm_find.c --------------------------------------------------------------------- */
 
@@ -39,7 +46,7 @@ struct vm_kernel {
 };
 
 struct vm_parts {
-	char qemu[HELD_PATH_MAX];
+	char program[HELD_PATH_MAX]; /* the monitor */
 	char mkfs[HELD_PATH_MAX];
 	struct vm_kernel kernel;
 };
@@ -50,8 +57,17 @@ int vm_initrd(const struct vm_kernel *kernel, struct buf *ret, struct brig_error
 
 /* --- the command line: vm_command.c ----------------------------------------------------------- */
 
-/* The descriptors of qemu, from 3 on. */
-enum vm_file { VM_FILE_KERNEL, VM_FILE_INITRD, VM_FILE_IMAGE, VM_FILE_LAST };
+/* The descriptors of the monitor, from 3 on. */
+enum vm_file {
+	VM_FILE_KERNEL,
+	VM_FILE_INITRD,
+	VM_FILE_IMAGE,
+	VM_FILE_LAST,                  /* qemu: see enum vm_start */
+	VM_FILE_CONFIG = VM_FILE_LAST, /* another monitor: its configuration, or nothing */
+	VM_FILE_LINE,                  /* likewise: brig-vm-line */
+};
+/* Of the kernel of any machine. */
+#define VM_CMDLINE "quiet panic=-1 reboot=t rcupdate.rcu_expedited=1 cryptomgr.notests"
 
 enum vm_start {
 	VM_START_BOOT, /* the kernel starts */
@@ -60,12 +76,20 @@ enum vm_start {
 };
 
 struct vm_machine {
-	const char *qemu;
-	enum vm_accel accel; /* KVM or TCG */
+	const char *program;
+	const struct machine *file; /* borrowed: of its monitor; NULL: it is qemu */
+	enum vm_accel accel;        /* KVM or TCG */
 	uint64_t memory_bytes;
 	enum vm_start start;
 };
 int vm_command(const struct vm_machine *machine, struct strlist *ret);
+/* The same for a monitor with a file, and its configuration: vm_monitor.c. */
+int vm_monitor_command(const struct vm_machine *machine, struct strlist *ret);
+int vm_monitor_config(const struct vm_machine *machine, struct buf *out);
+/* The files of the monitor, and the command of brig-vm-line, in the cell. */
+int vm_monitor_equip(struct held_cell *held, const struct vm_machine *machine);
+/* "firecracker is not on this host", for each built-in file. */
+void vm_monitor_list(struct buf *out);
 /* The guest's memory for a limit: one of a few sizes, because each has its own saved state. */
 uint64_t vm_memory(uint64_t limit_bytes);
 /* The limits of its group on the host, once it is ready. */

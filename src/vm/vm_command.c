@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * qemu's command line: a machine with two ports and one disk, and nothing else. Files come as
- * descriptors (VM_FILE_*), so the machine needs no path of the host.
+ * descriptors (VM_FILE_*), so the machine needs no path of the host. Other monitors: vm_monitor.c.
  */
 #include <stdio.h>
 
@@ -81,7 +81,11 @@ int vm_command(const struct vm_machine *machine, struct strlist *ret)
 					    "chardev=monitor,mode=readline" };
 	static const char *const restore[] = { "-incoming", "fd:6" };
 	bool kvm = machine->accel == VM_ACCEL_KVM;
-	int r = strlist_add(ret, machine->qemu);
+
+	if (machine->file) {
+		return vm_monitor_command(machine, ret);
+	}
+	int r = strlist_add(ret, machine->program);
 
 	r = r < 0 ? r : strlist_add(ret, "-accel");
 	/* A bound for the translated code: by default it may fill a gigabyte. */
@@ -99,9 +103,7 @@ int vm_command(const struct vm_machine *machine, struct strlist *ret)
 	r = r < 0 ? r : strlist_add(ret, "-append");
 	/* A restored machine has the command line of the one that was saved. */
 	r = r < 0 ? r
-		  : strlist_addf(ret,
-				 "quiet panic=-1 reboot=t rcupdate.rcu_expedited=1 "
-				 "cryptomgr.notests%s",
+		  : strlist_addf(ret, VM_CMDLINE "%s",
 				 machine->start == VM_START_BOOT ? "" : " brig.park");
 	if (r == 0 && machine->start == VM_START_SAVE) {
 		r = add_all(ret, save, ARRAY_SIZE(save));

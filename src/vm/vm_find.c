@@ -13,6 +13,7 @@
 
 #define KERNEL_DIR    "/boot"
 #define KERNEL_PREFIX "vmlinuz-"
+#define KERNEL_PLAIN  "vmlinux-" /* not compressed, as some monitors want it */
 #define QEMU          "qemu-system-x86_64"
 
 static bool is_dir(const char *path)
@@ -60,7 +61,9 @@ static int take_kernel(const char *path, struct vm_kernel *ret)
 		return S_ISDIR(info.st_mode) ? -EISDIR : -EINVAL;
 	}
 	snprintf(ret->path, sizeof(ret->path), "%s", path);
-	if (strncmp(name, KERNEL_PREFIX, strlen(KERNEL_PREFIX)) == 0) {
+	_Static_assert(sizeof(KERNEL_PREFIX) == sizeof(KERNEL_PLAIN), "the version is behind both");
+	if (strncmp(name, KERNEL_PREFIX, strlen(KERNEL_PREFIX)) == 0 ||
+	    strncmp(name, KERNEL_PLAIN, strlen(KERNEL_PLAIN)) == 0) {
 		snprintf(ret->version, sizeof(ret->version), "%.*s", VM_VERSION_MAX - 1,
 			 name + strlen(KERNEL_PREFIX));
 		find_modules(ret);
@@ -120,9 +123,35 @@ static int find_kernel(const char *wanted, struct vm_kernel *ret, struct brig_er
 	return r;
 }
 
-static int find_program(const char *wanted, const char *name, const char *package,
-			char path[HELD_PATH_MAX], struct brig_error *err)
+/* A program, and who says that it is the one. */
+struct wanted {
+	const char *path; /* NULL: the name is looked up */
+	const char *name;
+	const char *package; /* may be NULL */
+	const char *where;   /* that has the path */
+};
+
+static int not_here(const struct wanted *wanted, struct brig_error *err)
 {
+	int r = error_set(err, BRIG_E_HOST, ENOENT, "%.200s is not on this host",
+			  wanted->path ? wanted->path : wanted->name);
+
+	if (wanted->path && wanted->package) {
+		error_remedy(err, "correct %s; or leave it out, and install %s", wanted->where,
+			     wanted->package);
+	} else if (wanted->package) {
+		error_remedy(err, "install it: apt-get install %s", wanted->package);
+	} else {
+		error_remedy(err, "install it, or correct %s", wanted->where);
+	}
+	return r;
+}
+
+static int find_program(const struct wanted *program, char path[HELD_PATH_MAX],
+			struct brig_error *err)
+{
+	const char *wanted = program->path, *name = program->name;
+
 	if (wanted && strlen(wanted) < HELD_PATH_MAX && held_is_program(wanted)) {
 		snprintf(path, HELD_PATH_MAX, "%s", wanted);
 		return 0;
@@ -135,22 +164,31 @@ static int find_program(const char *wanted, const char *name, const char *packag
 	if (!wanted && held_is_program(path)) {
 		return 0;
 	}
-	int r = error_set(err, BRIG_E_HOST, ENOENT, "%.200s is not on this host",
-			  wanted ? wanted : name);
-	if (wanted) {
-		error_remedy(err, "correct vm.qemu in the policy; or leave it out, and install %s",
-			     package);
-	} else {
-		error_remedy(err, "install it: apt-get install %s", package);
+	return not_here(program, err);
+}
+
+static int find_monitor(const struct vm_settings *settings, char path[HELD_PATH_MAX],
+			struct brig_error *err)
+{
+	const struct machine *file = settings ? settings->machine : NULL;
+	char place[96];
+
+	if (!file) {
+		const struct wanted qemu = { settings ? settings->qemu : NULL, QEMU,
+					     "qemu-system-x86", "vm.qemu in the policy" };
+		return find_program(&qemu, path, err);
 	}
-	return r;
+	snprintf(place, sizeof(place), "machines/%s.json", file->name);
+	const struct wanted monitor = { file->program[0] == '/' ? file->program : NULL,
+					file->program, file->package, place };
+	return find_program(&monitor, path, err);
 }
 
 int vm_find(const struct vm_settings *settings, struct vm_parts *ret, struct brig_error *err)
 {
-	int r = find_program(settings ? settings->qemu : NULL, QEMU, "qemu-system-x86", ret->qemu,
-			     err);
+	static const struct wanted mkfs = { NULL, "mkfs.erofs", "erofs-utils", "PATH" };
+	int r = find_monitor(settings, ret->program, err);
 
-	r = r < 0 ? r : find_program(NULL, "mkfs.erofs", "erofs-utils", ret->mkfs, err);
+	r = r < 0 ? r : find_program(&mkfs, ret->mkfs, err);
 	return r < 0 ? r : find_kernel(settings ? settings->kernel : NULL, &ret->kernel, err);
 }

@@ -67,7 +67,11 @@ int vm_name_state(const struct vm_parts *parts, const struct vm_machine *machine
 	for (size_t i = 0; r == 0 && i < command.count; i++) {
 		add_text(&hash, command.items[i]);
 	}
-	r = r < 0 ? r : add_path(&hash, parts->qemu);
+	_cleanup_(buf_done)
+	struct buf config = { 0 };
+	r = r < 0 || !machine->file ? r : vm_monitor_config(machine, &config);
+	sha256_add_field(&hash, config.data, config.size);
+	r = r < 0 ? r : add_path(&hash, parts->program);
 	r = r < 0 ? r : add_path(&hash, parts->kernel.path);
 	if (r < 0) {
 		return r;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether this host can run virtual machines: qemu, a kernel and mkfs.erofs are there, and KVM runs
- * that kernel, within the deadline. A KVM device alone proves nothing: it may be unable to run an
- * ordinary kernel. Emulation needs no proof, and would need too much time for one.
+ * Whether this host can run virtual machines: a monitor, a kernel and mkfs.erofs are there, and KVM
+ * runs that kernel, within the deadline. A KVM device alone proves nothing: it may be unable to run
+ * an ordinary kernel. Emulation needs no proof, and would need too much time for one.
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -35,6 +36,7 @@ static bool try_kvm(const struct probe_report *host, const struct spec *like, ui
 	if (like->vm) {
 		settings.qemu = like->vm->qemu;
 		settings.kernel = like->vm->kernel;
+		settings.machine = like->vm->machine;
 	}
 	if (access("/dev/kvm", F_OK) < 0) {
 		return false;
@@ -43,10 +45,26 @@ static bool try_kvm(const struct probe_report *host, const struct spec *like, ui
 	return ret->state != PROBE_MISSING;
 }
 
+/* What its file says, and then the machine itself. */
+static bool try_file(const struct machine *file, const struct vm_parts *parts, uint64_t deadline_ns,
+		     struct probe_finding *ret)
+{
+	const struct held_trial trial = { &file->probe, file->probe_status };
+	struct brig_error err = { 0 };
+
+	if (held_try(parts->program, &trial, deadline_ns, &err) < 0) {
+		missing(&err, ret);
+		return false;
+	}
+	return true;
+}
+
 void vm_probe_for(const struct probe_report *host, uint64_t deadline_ns, const struct spec *spec,
 		  struct probe_finding *ret)
 {
+	const struct machine *file = spec->vm ? spec->vm->machine : NULL;
 	enum vm_accel accel = spec->vm ? spec->vm->accel : VM_ACCEL_KVM;
+	bool emulates = accel != VM_ACCEL_KVM && (!file || file->accel == VM_ACCEL_TCG);
 	struct probe_finding kvm = { 0 };
 	struct vm_parts parts = { 0 };
 	struct brig_error err = { 0 };
@@ -58,23 +76,36 @@ void vm_probe_for(const struct probe_report *host, uint64_t deadline_ns, const s
 		missing(&err, ret);
 		return;
 	}
-	if (accel != VM_ACCEL_TCG && try_kvm(host, spec, deadline_ns, &kvm)) {
-		snprintf(ret->detail, sizeof(ret->detail), "KVM, by %.200s", parts.qemu);
+	if (file && !try_file(file, &parts, deadline_ns, ret)) {
 		return;
 	}
-	if (accel != VM_ACCEL_KVM) {
-		snprintf(ret->detail, sizeof(ret->detail), "emulation, by %.200s", parts.qemu);
+	if (accel != VM_ACCEL_TCG && (!file || file->accel == VM_ACCEL_KVM) &&
+	    try_kvm(host, spec, deadline_ns, &kvm)) {
+		snprintf(ret->detail, sizeof(ret->detail), "KVM, by %.200s", parts.program);
+		return;
+	}
+	if (emulates) {
+		snprintf(ret->detail, sizeof(ret->detail), "emulation, by %.200s", parts.program);
 		return;
 	}
 	error_set(&err, BRIG_E_HOST, ENODEV, "KVM runs no guest on this host%s%.150s",
 		  kvm.detail[0] ? ": " : "", kvm.detail);
-	error_remedy(&err, "allow emulation in the policy: \"vm\": { \"accel\": \"auto\" }");
+	error_remedy(&err, file ? "name a machine that this host can run in vm.monitor"
+				: "allow emulation in the policy: \"vm\": { \"accel\": \"auto\" }");
 	missing(&err, ret);
 }
 
+/* With the monitors that a policy may name. */
 void vm_probe(const struct probe_report *host, uint64_t deadline_ns, struct probe_finding *ret)
 {
 	_cleanup_free_ char *cache_dir = config_cache_path();
+	_cleanup_(buf_done)
+	struct buf list = { 0 };
 
 	vm_probe_for(host, deadline_ns, &(struct spec){ .cache_dir = cache_dir }, ret);
+	vm_monitor_list(&list);
+	size_t used = strlen(ret->detail);
+	if (!list.failed && list.size && used + list.size + 3 < sizeof(ret->detail)) {
+		snprintf(ret->detail + used, sizeof(ret->detail) - used, "; %s", list.data);
+	}
 }

@@ -106,13 +106,17 @@ static void kill_cell(struct run *run)
 	}
 }
 
-/* A state that does not start is not used again. */
+/* A state that does not start is not used again; nor is KVM, if it lets a machine hang. */
 static int ended(struct run *run, struct brig_error *err)
 {
 	const struct vm_cell *cell = vm_of(run);
 	bool silent = held_of(run)->link.reports.state == REPORT_NEW;
 	int r = held_ended(run, err);
 
+	if (r < 0 && cell->launched && !cell->restored && held_of(run)->late && !cell->killed &&
+	    cell->machine.accel == VM_ACCEL_KVM && cell->machine.file) {
+		vm_cache_note(&cell->cache, cell->names.no_kvm);
+	}
 	if (r < 0 && cell->launched && cell->restored && silent) {
 		vm_cache_remove(&cell->cache, cell->names.state);
 		vm_cache_note(&cell->cache, cell->names.no_state);
@@ -135,8 +139,9 @@ static bool setting(const struct spec *spec, char ret[PROVIDER_SETTING_MAX])
 	if (!vm) {
 		return false;
 	}
-	snprintf(ret, PROVIDER_SETTING_MAX, "%s:%.250s:%.250s", vm_accel_names[vm->accel],
-		 vm->qemu ? vm->qemu : "", vm->kernel ? vm->kernel : "");
+	snprintf(ret, PROVIDER_SETTING_MAX, "%s:%.250s:%.250s:%.64s", vm_accel_names[vm->accel],
+		 vm->qemu ? vm->qemu : "", vm->kernel ? vm->kernel : "",
+		 vm->machine ? vm->machine->name : "");
 	return true;
 }
 
@@ -166,7 +171,8 @@ const struct provider vm_provider = {
 	.release = held_nothing,
 	.close = close_cell,
 	.name = "vm",
-	.about = "a virtual machine by qemu (KVM, or emulation if allowed) with brig's agent in it",
+	.about = "a virtual machine (qemu with KVM, or emulation if allowed) with brig's agent in "
+		 "it",
 	.abilities = ABILITY_BIT(ABILITY_WALLS) | ABILITY_BIT(ABILITY_OWN_ROOT) |
 		     ABILITY_BIT(ABILITY_CALL_RULES) | ABILITY_BIT(ABILITY_NETWORK) |
 		     ABILITY_BIT(ABILITY_HOLD) | ABILITY_BIT(ABILITY_VALUE) |
@@ -176,7 +182,7 @@ const struct provider vm_provider = {
 	.keeps_files = true,
 	.network_by_stream = true,
 	.answer_ns = 5000000000ull, /* emulation on a busy host */
-	.own_processes = 2,         /* holder and qemu, whose threads are counted apart */
+	.own_processes = 2,         /* holder and monitor, whose threads are counted apart */
 	.inner_processes = 0,
 	.setting = setting,
 	.probe = vm_probe,

@@ -60,13 +60,31 @@ static int name_state(struct vm_cell *cell, struct brig_error *err)
 {
 	cell->machine.start = VM_START_RESTORE;
 	int r = vm_name_state(&cell->parts, &cell->machine, &cell->initrd, &cell->names);
-	return r < 0 ? error_errno(err, BRIG_E_HOST, -r, "cannot read qemu and the kernel") : 0;
+	return r < 0 ? error_errno(err, BRIG_E_HOST, -r, "cannot read the monitor and the kernel")
+		     : 0;
+}
+
+/* A monitor with a file does what its command line says: the policy must allow that. */
+static int check_accel(const struct vm_cell *cell, struct brig_error *err)
+{
+	const struct machine *file = cell->machine.file;
+
+	if (!file || cell->wanted == VM_ACCEL_AUTO || cell->wanted == file->accel) {
+		return 0;
+	}
+	int r = error_set(err, BRIG_E_POLICY, ENOTSUP,
+			  "the machine %s works by %s, but the policy wants %s", file->name,
+			  vm_accel_names[file->accel], vm_accel_names[cell->wanted]);
+	error_remedy(err, "set vm.accel to \"%s\", or name another machine in vm.monitor",
+		     vm_accel_names[file->accel]);
+	error_step(err, "machine");
+	return r;
 }
 
 /* It does not work, or was not allowed: the other one, or an error. */
 static int take_tcg(struct vm_cell *cell, struct brig_error *err)
 {
-	if (cell->wanted == VM_ACCEL_KVM) {
+	if (cell->wanted == VM_ACCEL_KVM || cell->machine.file) {
 		return no_kvm(err);
 	}
 	cell->machine.accel = VM_ACCEL_TCG;
@@ -78,15 +96,21 @@ int vm_prepare(struct run *run, struct brig_error *err)
 	const struct spec *spec = run->options.spec;
 	struct vm_cell *cell = vm_of(run);
 
+	const struct machine *file = spec->vm ? spec->vm->machine : NULL;
+
 	cell->wanted = spec->vm ? spec->vm->accel : VM_ACCEL_KVM;
 	cell->machine = (struct vm_machine){
-		.qemu = cell->parts.qemu,
-		.accel = cell->wanted == VM_ACCEL_TCG ? VM_ACCEL_TCG : VM_ACCEL_KVM,
+		.program = cell->parts.program,
+		.file = file,
+		.accel = file                           ? file->accel
+			 : cell->wanted == VM_ACCEL_TCG ? VM_ACCEL_TCG
+							: VM_ACCEL_KVM,
 		.memory_bytes = vm_memory(spec->limits.memory_bytes),
 	};
 	cell->deadline_ns = clock_now_ns() + MAKING_NS;
 	cell->cache.known = run->options.checked_files;
-	int r = vm_find(spec->vm, &cell->parts, err);
+	int r = check_accel(cell, err);
+	r = r < 0 ? r : vm_find(spec->vm, &cell->parts, err);
 	r = r < 0 ? r : vm_cache_open(spec->cache_dir, &cell->cache, err);
 	r = r < 0 ? r : vm_initrd(&cell->parts.kernel, &cell->initrd, err);
 	vm_naming_begin(&cell->naming, &held_of(run)->plan);
@@ -127,31 +151,45 @@ static int copy_kernel(const char *path)
 	return r < 0 ? r : TAKE_FD(to);
 }
 
+static int equip_qemu(struct held_cell *held, const struct vm_cell *cell,
+		      const struct vm_machine *machine, int last)
+{
+	held->tool = "qemu";
+	held->package = "qemu-system-x86";
+	held->files.fds[VM_FILE_LAST] = last;
+	held->files.names[VM_FILE_LAST] =
+		machine->start == VM_START_RESTORE ? cell->names.state : NULL;
+	return vm_command(machine, &held->arguments);
+}
+
 /* Takes `last`. */
 int vm_equip(struct held_cell *held, const struct vm_cell *cell, const struct vm_machine *machine,
 	     int last)
 {
 	struct holder_files *files = &held->files;
+	int r = 0;
 
-	held->tool = "qemu";
-	held->package = "qemu-system-x86";
 	held->kvm = machine->accel == VM_ACCEL_KVM;
 	held->tool_group = vm_group(machine);
-	snprintf(held->path, sizeof(held->path), "%s", cell->parts.qemu);
+	snprintf(held->path, sizeof(held->path), "%s", cell->parts.program);
 	files->fds[VM_FILE_KERNEL] = copy_kernel(cell->parts.kernel.path);
 	files->fds[VM_FILE_INITRD] = memfile_make("initrd", cell->initrd.data, cell->initrd.size);
 	files->fds[VM_FILE_IMAGE] = fcntl(cell->image, F_DUPFD_CLOEXEC, 3);
 	files->names[VM_FILE_IMAGE] = cell->names.image;
-	files->fds[VM_FILE_LAST] = last;
-	files->names[VM_FILE_LAST] = machine->start == VM_START_RESTORE ? cell->names.state : NULL;
-	files->count = VM_FILE_LAST + (last >= 0);
 	files->directory = cell->cache.path;
+	if (machine->file) {
+		files->count = VM_FILE_LINE + 1;
+		r = vm_monitor_equip(held, machine);
+	} else {
+		files->count = VM_FILE_LAST + (last >= 0);
+		r = equip_qemu(held, cell, machine, last);
+	}
 	for (size_t i = 0; i < files->count; i++) {
 		if (files->fds[i] < 0) {
 			return files->fds[i] == -1 ? -EMFILE : files->fds[i];
 		}
 	}
-	return vm_command(machine, &held->arguments);
+	return r;
 }
 
 /* The limits and the randomness, which vm_init waits for. */
@@ -294,7 +332,7 @@ int vm_advance(struct run *run, struct brig_error *err)
 	int r = name_all(run, err);
 
 	r = r == 1 ? obtain(run, false, &cell->image, err) : r;
-	if (r == 1 && !vm_cache_noted(&cell->cache, cell->names.no_state)) {
+	if (r == 1 && !cell->machine.file && !vm_cache_noted(&cell->cache, cell->names.no_state)) {
 		r = obtain(run, true, &cell->state, err);
 		if (r < 0) {
 			/* Slower, but not in vain. */

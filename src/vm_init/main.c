@@ -15,6 +15,10 @@
  * When the agent has ended, the group's figures go to the second port, one line of text, and the
  * machine ends as soon as the host has taken the last bytes of both.
  *
+ * A monitor that has no such ports has a serial one, which "brig.port=ttyS0" on the command line
+ * names. Both streams are then those of a process that passes them on over that line
+ * (vm_line/line.h), and nothing else differs.
+ *
  * Privileges: all of the guest's. It reads 48 bytes of its stream, all from brig, and nothing that
  * the program writes except for the kernel's own figures.
  */
@@ -40,6 +44,7 @@
 #include "base/reseed.h"
 #include "framed/frame.h"
 #include "vm_init/go.h"
+#include "vm_init/serial.h"
 
 #define ROOT          "/root"
 #define GROUP         "/group"
@@ -54,7 +59,8 @@
 #define COMPRESSED    4 /* MODULE_INIT_COMPRESSED_FILE, since Linux 5.17 */
 #define NO_DESCRIPTOR (-1)
 
-static int report = NO_DESCRIPTOR;
+static int stream = NO_DESCRIPTOR, report = NO_DESCRIPTOR;
+static pid_t serial; /* the process that serves both; 0: none */
 
 static void pause_ms(long ms)
 {
@@ -75,9 +81,21 @@ static void flush(int fd)
 	}
 }
 
+/* It ends when the host has everything; how long that takes, the host decides. */
+static void flush_serial(void)
+{
+	close_fd(&stream);
+	close_fd(&report);
+	while (waitpid(serial, NULL, 0) < 0 && errno == EINTR) {
+	}
+}
+
 /* qemu ends instead of starting the machine again. */
 static _Noreturn void end_machine(void)
 {
+	if (serial > 0) {
+		flush_serial();
+	}
 	flush(report);
 	reboot(RB_AUTOBOOT);
 	for (;;) {
@@ -136,6 +154,21 @@ static void load_modules(void)
 	}
 }
 
+/* Is the word on the kernel's command line? */
+static bool is_told(const char *word)
+{
+	char text[2048];
+	_cleanup_close_ int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n < 0) {
+		fail("read its command line");
+	} else {
+		text[n] = '\0';
+	}
+	return strstr(text, word) != NULL;
+}
+
 static int open_device(const char *path, int flags)
 {
 	for (int i = 0; i < DEVICE_MS; i++) {
@@ -161,6 +194,22 @@ static int open_port(const char *path)
 		pause_ms(1);
 	}
 	return fd;
+}
+
+static void open_streams(void)
+{
+	if (!is_told("brig.port=" SERIAL_PORT)) {
+		report = open_port(REPORT_PORT);
+		stream = open_port(STREAM_PORT);
+	} else {
+		int port = open_device("/dev/" SERIAL_PORT, O_RDWR | O_NOCTTY | O_NONBLOCK);
+		int r = port < 0 ? -errno : serial_start(port, &stream, &report, &serial);
+		close_fd(&port);
+		errno = r < 0 ? -r : 0;
+	}
+	if (stream < 0) {
+		fail("open its stream");
+	}
 }
 
 static void mount_root(void)
@@ -254,21 +303,7 @@ static void report_use(void)
 
 /* --- the agent -------------------------------------------------------------------------------- */
 
-static bool is_parked(void)
-{
-	char text[1024];
-	_cleanup_close_ int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-
-	if (n < 0) {
-		fail("read its command line");
-	} else {
-		text[n] = '\0';
-	}
-	return strstr(text, "brig.park") != NULL;
-}
-
-static void say_ready(int stream)
+static void say_ready(void)
 {
 	unsigned char frame[FRAME_HEAD_BYTES + 4];
 
@@ -279,7 +314,7 @@ static void say_ready(int stream)
 	}
 }
 
-static void wait_for_go(int stream, struct vm_go *ret)
+static void wait_for_go(struct vm_go *ret)
 {
 	unsigned char bytes[VM_GO_BYTES];
 
@@ -304,7 +339,7 @@ static void wait_for_go(int stream, struct vm_go *ret)
 	memcpy(ret->seed, bytes + 16, VM_GO_SEED);
 }
 
-static _Noreturn void become_agent(int stream)
+static _Noreturn void become_agent(void)
 {
 	static char name[] = "brig-agent";
 	char *const arguments[] = { name, NULL }, *const nothing[] = { NULL };
@@ -328,7 +363,7 @@ static _Noreturn void become_agent(int stream)
 	fail("execute the agent");
 }
 
-static void run_agent(int stream)
+static void run_agent(void)
 {
 	const unsigned long spaces =
 		CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET;
@@ -338,7 +373,7 @@ static void run_agent(int stream)
 		fail("start the agent");
 	}
 	if (agent == 0) {
-		become_agent(stream);
+		become_agent();
 	}
 	for (pid_t pid = 0; pid != agent;) {
 		pid = waitpid(-1, NULL, __WALL);
@@ -357,23 +392,19 @@ int main(void)
 	}
 	(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 	load_modules();
-	report = open_port(REPORT_PORT);
-	int stream = open_port(STREAM_PORT);
-	if (stream < 0) {
-		fail("open its stream");
-	}
+	open_streams();
 	mount_root();
 	make_group();
-	if (is_parked()) {
-		say_ready(stream);
+	if (is_told("brig.park")) {
+		say_ready();
 	}
-	wait_for_go(stream, &go);
+	wait_for_go(&go);
 	/* Before the agent: its canary and its addresses are not those of another machine. */
 	if (reseed_kernel(go.seed, sizeof(go.seed)) < 0) {
 		fail("reseed its generator");
 	}
 	limit_group(&go);
-	run_agent(stream);
+	run_agent();
 	report_use();
 	flush(stream);
 	end_machine();

@@ -45,7 +45,7 @@ static bool has_word(const struct strlist *list, const char *word)
 
 static void test_command(void **state)
 {
-	struct vm_machine machine = { .qemu = "/usr/bin/q",
+	struct vm_machine machine = { .program = "/usr/bin/q",
 				      .accel = VM_ACCEL_TCG,
 				      .memory_bytes = 256 * MIB };
 

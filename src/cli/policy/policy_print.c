@@ -171,6 +171,7 @@ void policy_print(const struct policy *policy, struct buf *out)
 	}
 	if (policy->provider == &vm_provider) {
 		line(out, "vm.accel", vm_accel_names[policy->vm.accel]);
+		line(out, "vm.monitor", policy->vm_monitor[0] ? policy->vm_monitor : MACHINE_QEMU);
 	}
 	daemon_lines(policy, out);
 	if (policy->launcher.name[0]) {
@@ -380,6 +381,7 @@ void policy_print_json(const struct policy *policy, struct buf *out)
 	json_text(&json, "gvisor_runtime", policy->gvisor_runtime);
 	json_text(&json, "gvisor_platform", policy->gvisor_platform);
 	json_text(&json, "vm_accel", vm_accel_names[policy->vm.accel]);
+	json_text(&json, "vm_monitor", policy->vm_monitor[0] ? policy->vm_monitor : MACHINE_QEMU);
 	json_daemon(&json, "docker", &policy->docker);
 	json_daemon(&json, "podman", &policy->podman);
 	json_text(&json, "launcher", policy->launcher.name[0] ? policy->launcher.name : NULL);

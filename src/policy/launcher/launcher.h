@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/strlist.h"
 #include "kernel/layers.h"
+#include "policy/words.h"
 
 /*
  * The layers that a launcher can have: each is checked from outside before a program begins. The
@@ -49,10 +50,7 @@ enum launcher_word {
 	LAUNCHER_WORDS,
 };
 
-/* A word at the start of `text`, as enum launcher_word, with its length; -1: another; -2: none. */
-int launcher_word_at(const char *text, size_t *ret_length);
-/* Is the form of an argument right? If not, `why` gets the reason. */
-int launcher_check_argument(const char *text, char *why, size_t size);
+extern const struct words launcher_words;
 /* Appends the arguments with the words replaced. 0 or -ENOMEM. */
 int launcher_expand(const struct launcher *launcher, const char *const values[LAUNCHER_WORDS],
 		    struct strlist *ret);

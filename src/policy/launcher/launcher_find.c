@@ -1,32 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of launchers: the operator's directory first, then the built-in ones. */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/cleanup.h"
-#include "base/embedded.h"
-#include "base/id.h"
 #include "policy/launcher/launcher.h"
-#include "policy/source.h"
+#include "policy/tool_keys.h"
 
-#define LAUNCHERS "launchers/"
-#define JSON      ".json"
+#define FOLDER "launchers"
 
 int launcher_find(const struct policy_source *source, const char *name, struct policy_text *ret,
 		  struct brig_error *err)
 {
-	char file[sizeof(LAUNCHERS) + 64 + sizeof(JSON)];
-	int r = 0;
-
-	if (!id_name_valid(name)) {
-		return 0;
-	}
-	(void)snprintf(file, sizeof(file), LAUNCHERS "%s" JSON, name);
-	if (source && source->config_dir) {
-		r = policy_text_configured(source, file, ret, err);
-	}
-	return r != 0 ? r : policy_text_built_in(file, ret, err);
+	return tool_file_find(source, FOLDER, name, ret, err);
 }
 
 int launcher_built_in(const char *name, struct launcher *ret, struct brig_error *err)
@@ -43,14 +28,5 @@ int launcher_built_in(const char *name, struct launcher *ret, struct brig_error 
 
 int launcher_names(struct strlist *ret)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < embedded_files_count; i++) {
-		const char *path = embedded_files[i].path;
-		if (strncmp(path, LAUNCHERS, strlen(LAUNCHERS)) == 0) {
-			size_t length = strlen(path) - strlen(LAUNCHERS) - strlen(JSON);
-			r = strlist_addf(ret, "%.*s", (int)length, path + strlen(LAUNCHERS));
-		}
-	}
-	return r;
+	return tool_file_names(FOLDER, ret);
 }

@@ -1,81 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The keys of a launcher's file; docs/providers.md explains them. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
-#include "base/id.h"
 #include "policy/launcher/launcher.h"
-#include "policy/policy_reader.h"
-
-#define TEXT_MAX      500
-#define ARGUMENT_MAX  1024
-#define ARGUMENTS_MAX 128
-
-static int wrong(struct policy_reader *reader, const char *path, const char *what,
-		 const char *remedy)
-{
-	json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err, "%s", what);
-	error_remedy(reader->err, "%s", remedy);
-	return -EINVAL;
-}
-
-static int read_text(struct policy_reader *reader, const char *path, json_t *value, char **ret)
-{
-	const char *text;
-	int r = read_string(reader, path, value, &text);
-
-	if (r < 0) {
-		return r;
-	}
-	if (!text[0] || strlen(text) > TEXT_MAX) {
-		return wrong(reader, path, "empty, or longer than 500 bytes", "write a short text");
-	}
-	char *copy = strdup(text);
-	if (!copy) {
-		return error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
-	}
-	free(*ret);
-	*ret = copy;
-	return 0;
-}
+#include "policy/tool_keys.h"
 
 static int read_description(struct policy_reader *reader, const char *path, json_t *value)
 {
-	return read_text(reader, path, value, &reader->policy->launcher.description);
+	return tool_text(reader, path, value, &reader->policy->launcher.description);
 }
 
 static int read_tried(struct policy_reader *reader, const char *path, json_t *value)
 {
-	return read_text(reader, path, value, &reader->policy->launcher.tried);
+	return tool_text(reader, path, value, &reader->policy->launcher.tried);
 }
 
 static int read_package(struct policy_reader *reader, const char *path, json_t *value)
 {
-	int r = read_text(reader, path, value, &reader->policy->launcher.package);
-
-	if (r == 0 && !id_name_valid(reader->policy->launcher.package)) {
-		return wrong(reader, path, "not the name of a package",
-			     "use letters, digits, '.', '_' and '-'");
-	}
-	return r;
+	return tool_package(reader, path, value, &reader->policy->launcher.package);
 }
 
 static int read_program(struct policy_reader *reader, const char *path, json_t *value)
 {
-	int r = read_text(reader, path, value, &reader->policy->launcher.program);
-	const char *program = reader->policy->launcher.program;
-
-	if (r < 0) {
-		return r;
-	}
-	if (id_name_valid(program) || (program[0] == '/' && !strstr(program, "/../"))) {
-		return 0;
-	}
-	return wrong(reader, path, "not the name of a program, and no absolute path",
-		     "write its name, as in PATH, or its whole path");
+	return tool_program(reader, path, value, &reader->policy->launcher.program);
 }
 
 static int check_layer(struct policy_reader *reader, const char *path, const char *item)
@@ -88,8 +37,8 @@ static int check_layer(struct policy_reader *reader, const char *path, const cha
 		return 0;
 	}
 	if (layer >= 0) {
-		return wrong(reader, path, "not a layer of launchers",
-			     "leave it out: brig adds it itself, or could not check it");
+		return tool_wrong(reader, path, "not a layer of launchers",
+				  "leave it out: brig adds it itself, or could not check it");
 	}
 	for (int i = 0; i < LAYER_COUNT; i++) {
 		if (LAUNCHER_LAYERS & LAYER_BIT(i)) {
@@ -111,82 +60,36 @@ static int read_layers(struct policy_reader *reader, const char *path, json_t *v
 		*layers |= LAYER_BIT(layer_by_name(names.items[i]));
 	}
 	if (r == 0 && (*layers & LAUNCHER_LEAST) != LAUNCHER_LEAST) {
-		return wrong(
+		return tool_wrong(
 			reader, path, "not enough for walls",
 			"a launcher has userns, pidns, mntns, netns, rootfs and caps at least");
 	}
 	return r;
 }
 
-static int check_argument(struct policy_reader *reader, const char *path, const char *item)
-{
-	char why[128];
-
-	if (strlen(item) > ARGUMENT_MAX) {
-		return wrong(reader, path, "longer than 1024 bytes", "write a shorter argument");
-	}
-	if (launcher_check_argument(item, why, sizeof(why)) < 0) {
-		return wrong(reader, path, why,
-			     "the words are {root}, {agent}, {uid}, {gid} and {hostname}");
-	}
-	return 0;
-}
-
-/* In contrast to read_strings(), with repeated ones. */
-static int read_list(struct policy_reader *reader, const char *path, json_t *value,
-		     struct strlist *ret)
-{
-	int r = read_array(reader, path, value, ARGUMENTS_MAX);
-
-	strlist_done(ret);
-	for (size_t i = 0; r == 0 && i < json_array_size(value); i++) {
-		char below[POLICY_PATH_MAX];
-		const char *text = NULL;
-		snprintf(below, sizeof(below), "%s[%zu]", path, i);
-		r = read_string(reader, below, json_array_get(value, i), &text);
-		r = r < 0 ? r : check_argument(reader, below, text);
-		if (r == 0 && strlist_add(ret, text) < 0) {
-			r = error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
-		}
-	}
-	return r;
-}
-
-static bool has_word(const struct strlist *arguments, enum launcher_word wanted)
-{
-	for (size_t i = 0; i < arguments->count; i++) {
-		for (const char *at = arguments->items[i]; *at; at++) {
-			size_t length;
-			if (launcher_word_at(at, &length) == (int)wanted) {
-				return true;
-			}
-		}
-	}
-	return false;
-}
-
 static int read_arguments(struct policy_reader *reader, const char *path, json_t *value)
 {
 	struct strlist *arguments = &reader->policy->launcher.arguments;
-	int r = read_list(reader, path, value, arguments);
+	int r = tool_arguments(reader, path, value, &launcher_words, arguments);
 
 	if (r < 0) {
 		return r;
 	}
-	if (!has_word(arguments, LAUNCHER_AGENT)) {
-		return wrong(reader, path, "{agent} is missing",
-			     "name {agent} as the program that the launcher starts");
+	if (!words_have(&launcher_words, arguments, LAUNCHER_AGENT)) {
+		return tool_wrong(reader, path, "{agent} is missing",
+				  "name {agent} as the program that the launcher starts");
 	}
-	if (!has_word(arguments, LAUNCHER_ROOT)) {
-		return wrong(reader, path, "{root} is missing",
-			     "name {root} as the directory that becomes the root");
+	if (!words_have(&launcher_words, arguments, LAUNCHER_ROOT)) {
+		return tool_wrong(reader, path, "{root} is missing",
+				  "name {root} as the directory that becomes the root");
 	}
 	return 0;
 }
 
 static int read_probe_arguments(struct policy_reader *reader, const char *path, json_t *value)
 {
-	return read_list(reader, path, value, &reader->policy->launcher.probe);
+	return tool_arguments(reader, path, value, &launcher_words,
+			      &reader->policy->launcher.probe);
 }
 
 static int read_probe_status(struct policy_reader *reader, const char *path, json_t *value)
@@ -215,20 +118,7 @@ static const struct reader_key keys[] = {
 	{ "arguments", read_arguments },
 };
 
-static int check_whole(struct policy_reader *reader)
-{
-	static const char *const required[] = { "program", "layers", "arguments" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(required); i++) {
-		if (!json_object_get(reader->doc->root, required[i])) {
-			json_doc_error(reader->doc, "", BRIG_E_POLICY, reader->err,
-				       "the key %s is missing", required[i]);
-			error_remedy(reader->err, "add it: see docs/providers.md");
-			return -EINVAL;
-		}
-	}
-	return 0;
-}
+static const char *const required[] = { "program", "layers", "arguments" };
 
 void launcher_done(struct launcher *launcher)
 {
@@ -251,7 +141,7 @@ int launcher_parse(const char *name, const char *place, const char *text, size_t
 	int r = json_doc_load(&doc, place, text, size, err);
 
 	r = r < 0 ? r : read_object(&reader, "", doc.root, keys, ARRAY_SIZE(keys));
-	r = r < 0 ? r : check_whole(&reader);
+	r = r < 0 ? r : tool_required(&reader, required, ARRAY_SIZE(required));
 	if (r < 0) {
 		launcher_done(&scratch.launcher);
 		return r;

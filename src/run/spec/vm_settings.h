@@ -12,9 +12,12 @@ enum vm_accel {
 
 extern const char *const vm_accel_names[VM_ACCELS];
 
+struct machine;
+
 struct vm_settings {
 	enum vm_accel accel;
-	char *qemu;   /* owned: absolute path; NULL: found in PATH */
-	char *kernel; /* owned: absolute path; NULL: the host's newest */
+	char *qemu;                    /* owned: absolute path; NULL: found in PATH */
+	char *kernel;                  /* owned: absolute path; NULL: the host's newest */
+	const struct machine *machine; /* borrowed: the file of its monitor; NULL: qemu */
 };
 #endif
