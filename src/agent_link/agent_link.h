@@ -30,6 +30,8 @@ enum agent_link_event {
 struct agent_options {
 	/* The cell shares no file system with brig: the agent returns the files. */
 	bool returns;
+	/* Bytes a second in which files must come, at least; 0: as usual (return_time.h). */
+	uint64_t return_rate;
 	/* The agent is root of a virtual machine: it sets its clock, and reseeds its generator. */
 	bool clock, entropy;
 	/* The gate's addresses are assigned in the cell: its kernel has no routes of type local. */

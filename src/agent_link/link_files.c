@@ -103,11 +103,12 @@ static int set_timer_at(const struct agent_link *link, uint64_t at_ns)
 int files_come(struct agent_link *link, struct run *run)
 {
 	const struct brig_limits *limits = &run->options.spec->limits;
+	const uint64_t rate = link->options.return_rate ? link->options.return_rate : RETURN_RATE;
 
 	take_disk(link, run);
-	return_time_begin(&link->time, limits, clock_now_ns());
+	return_time_begin(&link->time, limits, rate, clock_now_ns());
 	link->files.file_max = largest_file(run->options.spec);
-	run_program_over(run, return_time_most(limits) + RUN_KILL_PATIENCE_NS);
+	run_program_over(run, return_time_most(limits, rate) + RUN_KILL_PATIENCE_NS);
 	return set_timer_at(link, link->time.period_ns);
 }
 

@@ -15,19 +15,21 @@ static uint64_t least(uint64_t a, uint64_t b)
  * As long as the bytes take that the disk may have, at the lowest rate; but not longer than the
  * program itself was allowed to take.
  */
-uint64_t return_time_most(const struct brig_limits *limits)
+uint64_t return_time_most(const struct brig_limits *limits, uint64_t rate)
 {
-	uint64_t seconds = limits->disk_bytes / RETURN_RATE +
-			   limits->disk_inodes / (RETURN_RATE / RETURNED_ENTRY_BYTES) + 1;
+	uint64_t seconds =
+		limits->disk_bytes / rate + limits->disk_inodes / (rate / RETURNED_ENTRY_BYTES) + 1;
 	uint64_t most = least(RETURN_MOST_NS, limits->wall_ns);
 
 	return RETURN_PERIOD_NS + least(most, least(seconds, RETURN_MOST_NS) * SECOND_NS);
 }
 
-void return_time_begin(struct return_time *time, const struct brig_limits *limits, uint64_t now_ns)
+void return_time_begin(struct return_time *time, const struct brig_limits *limits, uint64_t rate,
+		       uint64_t now_ns)
 {
-	*time = (struct return_time){ .end_ns = now_ns + return_time_most(limits),
-				      .period_ns = now_ns + RETURN_PERIOD_NS };
+	*time = (struct return_time){ .end_ns = now_ns + return_time_most(limits, rate),
+				      .period_ns = now_ns + RETURN_PERIOD_NS,
+				      .least = RETURN_PERIOD_SECONDS * rate };
 }
 
 uint64_t return_time_next(struct return_time *time, uint64_t received, uint64_t now_ns)
@@ -36,7 +38,7 @@ uint64_t return_time_next(struct return_time *time, uint64_t received, uint64_t 
 		return 0;
 	}
 	if (now_ns >= time->period_ns) {
-		if (received - time->bytes < RETURN_PERIOD_BYTES) {
+		if (received - time->bytes < time->least) {
 			return 0;
 		}
 		time->bytes = received;

@@ -10,10 +10,10 @@
 
 #include <brig/brig.h>
 
-/* In each period so many bytes must come, or the last frame... */
-#define RETURN_PERIOD_NS    5000000000ull
-#define RETURN_PERIOD_BYTES (RETURN_PERIOD_NS / 1000000000u * RETURN_RATE)
-/* ...that is, so many a second. */
+/* In each period the bytes of so many seconds must come, or the last frame... */
+#define RETURN_PERIOD_SECONDS 5u
+#define RETURN_PERIOD_NS      (RETURN_PERIOD_SECONDS * 1000000000ull)
+/* ...at this rate, unless the stream is a slow one: bytes a second. */
 #define RETURN_RATE (2ull << 20)
 /* The whole takes a period and, at most, this. */
 #define RETURN_MOST_NS 60000000000ull
@@ -22,11 +22,13 @@ struct return_time {
 	uint64_t end_ns;    /* of the whole */
 	uint64_t period_ns; /* the end of this period... */
 	uint64_t bytes;     /* ...and the bytes that had come before it */
+	uint64_t least;     /* of a period */
 };
 
 /* The longest time for the files of a run with these limits. */
-uint64_t return_time_most(const struct brig_limits *limits);
-void return_time_begin(struct return_time *time, const struct brig_limits *limits, uint64_t now_ns);
+uint64_t return_time_most(const struct brig_limits *limits, uint64_t rate);
+void return_time_begin(struct return_time *time, const struct brig_limits *limits, uint64_t rate,
+		       uint64_t now_ns);
 /* When to look again, after `received` bytes in all; 0: the agent has had its time. */
 uint64_t return_time_next(struct return_time *time, uint64_t received, uint64_t now_ns);
 #endif

@@ -45,7 +45,7 @@ static bool try_kvm(const struct probe_report *host, const struct spec *like, ui
 	return ret->state != PROBE_MISSING;
 }
 
-/* What its file says, and then the machine itself. */
+/* The trial of its file. */
 static bool try_file(const struct machine *file, const struct vm_parts *parts, uint64_t deadline_ns,
 		     struct probe_finding *ret)
 {

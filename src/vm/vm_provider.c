@@ -16,6 +16,8 @@
 	 LAYER_BIT(LAYER_UIDRANGE) | LAYER_BIT(LAYER_CAPS) | LAYER_BIT(LAYER_NNP) |                \
 	 LAYER_BIT(LAYER_SECCOMP) | LAYER_BIT(LAYER_KEYRING) | LAYERS_CGROUP)
 #define PROGRAM_ID 1000
+/* A tenth of what an emulated port of qemu gives. */
+#define SERIAL_RATE (64ull << 10)
 
 static int ready(struct run *run)
 {
@@ -25,25 +27,20 @@ static int ready(struct run *run)
 	return 1;
 }
 
-static const struct agent_options agent = { .returns = true,
-					    .mounts = true,
-					    .user = PROGRAM_ID,
-					    .group = PROGRAM_ID,
-					    .clock = true,
-					    .entropy = true };
+#define AGENT                                                                                      \
+	.returns = true, .mounts = true, .user = PROGRAM_ID, .group = PROGRAM_ID, .clock = true,   \
+	.entropy = true
+#define MACHINE                                                                                    \
+	.product = "virtual machine", .step = "machine", .other = "another provider",              \
+	.late = "see brig doctor; emulation on a busy host is slow", .stays = true,                \
+	.confined = true, .own_kernel = true, .start_ns = VM_BOOT_NS, .ready = ready
 
-static const struct held_kind machine = {
-	.product = "virtual machine",
-	.step = "machine",
-	.other = "another provider",
-	.late = "see brig doctor; emulation on a busy host is slow",
-	.stays = true,
-	.confined = true,
-	.own_kernel = true,
-	.agent = &agent,
-	.start_ns = VM_BOOT_NS,
-	.ready = ready,
-};
+static const struct agent_options agent = { AGENT };
+static const struct held_kind machine = { MACHINE, .agent = &agent };
+
+/* A serial port of another monitor. */
+static const struct agent_options serial_agent = { AGENT, .return_rate = SERIAL_RATE };
+static const struct held_kind serial_machine = { MACHINE, .agent = &serial_agent };
 
 static layer_set resolve(const struct cgroup_manager *groups, struct spec *spec)
 {
@@ -52,7 +49,8 @@ static layer_set resolve(const struct cgroup_manager *groups, struct spec *spec)
 
 static int open_cell(struct run *run, struct brig_error *err)
 {
-	int r = held_open(run, &machine, err);
+	const struct vm_settings *vm = run->options.spec->vm;
+	int r = held_open(run, vm && vm->machine ? &serial_machine : &machine, err);
 
 	if (r < 0) {
 		return r;

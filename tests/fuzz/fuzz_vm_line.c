@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a machine sends over its serial line: any bytes. No more is kept than the window, nothing
+ * The bytes of a machine on its serial line: any. No more is kept than the window, nothing
  * is taken after the end or after an error, and packets that are right are.
  */
 #include <stdint.h>

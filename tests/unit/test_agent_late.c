@@ -36,17 +36,17 @@ static void test_most(void **state)
 	struct brig_limits limits = large;
 
 	(void)state;
-	assert_int_equal(return_time_most(&limits), RETURN_PERIOD_NS + RETURN_MOST_NS);
+	assert_int_equal(return_time_most(&limits, RETURN_RATE), RETURN_PERIOD_NS + RETURN_MOST_NS);
 	limits.wall_ns = 10 * SECOND;
-	assert_int_equal(return_time_most(&limits), RETURN_PERIOD_NS + 10 * SECOND);
+	assert_int_equal(return_time_most(&limits, RETURN_RATE), RETURN_PERIOD_NS + 10 * SECOND);
 	limits.disk_bytes = 4 * RETURN_RATE;
-	assert_int_equal(return_time_most(&limits), RETURN_PERIOD_NS + 6 * SECOND);
+	assert_int_equal(return_time_most(&limits, RETURN_RATE), RETURN_PERIOD_NS + 6 * SECOND);
 	limits.disk_inodes = 1000000;
-	assert_int_equal(return_time_most(&limits), RETURN_PERIOD_NS + 10 * SECOND);
+	assert_int_equal(return_time_most(&limits, RETURN_RATE), RETURN_PERIOD_NS + 10 * SECOND);
 	limits = (struct brig_limits){ .wall_ns = UINT64_MAX,
 				       .disk_bytes = UINT64_MAX,
 				       .disk_inodes = UINT64_MAX };
-	assert_int_equal(return_time_most(&limits), RETURN_PERIOD_NS + RETURN_MOST_NS);
+	assert_int_equal(return_time_most(&limits, RETURN_RATE), RETURN_PERIOD_NS + RETURN_MOST_NS);
 }
 
 /* How long an agent lasts that sends `each` bytes in every 100 ms, after `first`. */
@@ -56,7 +56,7 @@ static uint64_t lasts(const struct brig_limits *limits, uint64_t first, uint64_t
 	struct return_time time;
 	uint64_t now = begin, received = first;
 
-	return_time_begin(&time, limits, begin);
+	return_time_begin(&time, limits, RETURN_RATE, begin);
 	for (; return_time_next(&time, received, now) > 0; now += SECOND / 10) {
 		received += each;
 		assert_true(now - begin < 1000 * SECOND);
