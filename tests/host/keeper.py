@@ -59,7 +59,8 @@ def set_up(order):
             mount("tmpfs", place, "tmpfs", 0, f"mode=711,size={size}")
         for place in order["empty"]:
             if os.path.isdir(place):
-                mount("tmpfs", place, "tmpfs", 0, "mode=755,size=1m")
+                # crun makes directories and files there, some for each container.
+                mount("tmpfs", place, "tmpfs", 0, "mode=755,size=64m,nr_inodes=65536")
     call("prctl", PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
