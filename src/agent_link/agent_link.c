@@ -227,7 +227,7 @@ int agent_link_signal(struct agent_link *link, struct run *run, int signal)
 
 int agent_link_mark(struct agent_link *link, struct run *run)
 {
-	link->mark = true;
+	link->marks++;
 	link->reports.marks++;
 	link->blocked = false;
 	int r = send_some(link, run);

@@ -119,7 +119,7 @@ struct agent_link {
 	uint64_t offset; /* within the item */
 	bool begun;      /* the file of this index exists */
 	int signal;      /* to send; 0: none */
-	bool mark;       /* to send */
+	unsigned marks;  /* to send */
 	int input;       /* owned: the reading end of the run's pipe; -1: closed */
 	/* owned: the inner end of a session's channel, whose other end is the session's; or -1 */
 	int channel;

@@ -515,8 +515,8 @@ int assign_next(struct agent_link *link, const struct spec *spec)
 		link->signal = 0;
 		return put(link, FRAME_SIGNAL, 4);
 	}
-	if (link->phase == ASSIGN_INPUT && link->mark) {
-		link->mark = false;
+	if (link->phase == ASSIGN_INPUT && link->marks > 0) {
+		link->marks--;
 		return put(link, FRAME_MARK, 0);
 	}
 	/* A phase that puts nothing leads to the next one; the last waits for more input. */

@@ -36,6 +36,9 @@ static const struct {
 	[FRAME_STEP_NETWORK] = { "network", "the agent cannot make the addresses of the gate",
 				 "leave ranges of addresses out of the network rules, or use "
 				 "another provider" },
+	[FRAME_STEP_RETURN] = { "return", "cannot make a place on the host for returned files",
+				"allow brig's user namespaces of its own, and raise "
+				"user.max_user_namespaces: see brig doctor" },
 };
 
 int agent_link_error(const struct agent_link *link, struct brig_error *err)

@@ -65,6 +65,11 @@ int files_have_place(struct agent_link *link, struct run *run)
 	epoll_ctl(run->epoll, EPOLL_CTL_DEL, link->place.socket, NULL);
 	link->files.root = link->place.root;
 	link->blocked = false;
+	if (r < 0) {
+		/* Of this host's: the cell has done nothing wrong. */
+		link->error = -r;
+		link->error_step = FRAME_STEP_RETURN;
+	}
 	return r < 0 ? r : 0;
 }
 

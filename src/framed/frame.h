@@ -120,6 +120,7 @@ enum frame_step {
 	FRAME_STEP_LANDLOCK,
 	FRAME_STEP_WAIT,
 	FRAME_STEP_NETWORK,
+	FRAME_STEP_RETURN, /* of the warden's: the place for the files that come back */
 	FRAME_STEPS,
 };
 

@@ -783,6 +783,43 @@ static void test_marked_output(void **state)
 	assert_int_equal(turns(s), -EPROTO);
 }
 
+/* Two runs begin before the stream takes anything: each has its mark, for each is answered. */
+static void test_two_marks(void **state)
+{
+	struct linked *s = *state;
+	enum frame_kind kinds[4];
+
+	start(s);
+	s->link.marks++;
+	s->link.reports.marks++;
+	assert_int_equal(agent_link_mark(&s->link, &s->run), 0);
+	assert_int_equal(frames(s, kinds, 4, NULL), 2);
+	assert_int_equal(kinds[0], FRAME_MARK);
+	assert_int_equal(kinds[1], FRAME_MARK);
+	say(s, FRAME_MARKED, NULL, 0);
+	say(s, FRAME_MARKED, NULL, 0);
+	assert_int_equal(turns(s), 0);
+}
+
+/* The host cannot make the place for the files: no fault of the cell's. */
+static void test_no_place_for_files(void **state)
+{
+	struct linked *s = *state;
+	struct brig_error err = { 0 };
+	int32_t errnum = ENOSPC;
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	s->link.options.returns = true;
+	s->link.place.socket = ends[0];
+	assert_int_equal(send(ends[1], &errnum, sizeof(errnum), 0), sizeof(errnum));
+	assert_int_equal(agent_link_handle(&s->link, &s->run, AGENT_LINK_PLACE), -ENOSPC);
+	assert_int_equal(agent_link_error(&s->link, &err), -ENOSPC);
+	assert_string_equal(err.step, "return");
+	assert_true(err.remedy[0] != '\0');
+	close(ends[1]);
+}
+
 static int waits(struct run *run)
 {
 	(void)run;
@@ -1082,6 +1119,8 @@ int main(void)
 		LINKED(test_channel_back_pressure),
 		LINKED(test_session_has_left),
 		LINKED(test_marked_output),
+		LINKED(test_two_marks),
+		LINKED(test_no_place_for_files),
 		LINKED(test_start_without_assignment),
 		LINKED(test_listener),
 		LINKED(test_descriptor_behind_listener),
