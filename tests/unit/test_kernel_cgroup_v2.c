@@ -427,6 +427,44 @@ static void test_delegate_in_parent(void **state)
 	fake_remove(&fake);
 }
 
+/* A group of a daemon's: swap is a way around its limit, where the host has any. */
+static void test_found_memory(void **state)
+{
+	static const struct {
+		const char *memory, *swap; /* "": the kernel does not count it */
+		bool v2, swaps, holds;
+	} cases[] = {
+		{ "4096\n", "", true, false, true },
+		{ "4096\n", "", true, true, false },
+		{ "4096\n", "0\n", true, true, true },
+		{ "4096\n", "max\n", true, true, false },
+		{ "4096\n", "4096\n", true, true, false },
+		{ "max\n", "0\n", true, true, false },
+		{ "4096\n", "", false, false, true },
+		{ "4096\n", "", false, true, false },
+		{ "4096\n", "4096\n", false, true, true },
+		{ "4096\n", "8192\n", false, true, false },
+		{ "8192\n", "4096\n", false, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		bool v2 = cases[i].v2;
+		struct fake fake;
+		fake_make(&fake, "0::/\n");
+		fake_put(&fake, v2 ? "memory.max" : "memory.limit_in_bytes", cases[i].memory);
+		if (cases[i].swap[0]) {
+			fake_put(&fake, v2 ? "memory.swap.max" : "memory.memsw.limit_in_bytes",
+				 cases[i].swap);
+		}
+		int dir = open(fake.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		assert_int_equal(cgroup_memory_holds(dir, v2, cases[i].swaps, 4096),
+				 cases[i].holds);
+		close(dir);
+		fake_remove(&fake);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -439,6 +477,7 @@ int main(void)
 		cmocka_unit_test(test_sweep),
 		cmocka_unit_test(test_delegate),
 		cmocka_unit_test(test_delegate_in_parent),
+		cmocka_unit_test(test_found_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

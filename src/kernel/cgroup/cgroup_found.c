@@ -215,13 +215,23 @@ static bool cpu_holds(const struct cgroup *cgroup, uint64_t millicores)
 	       quota < INT64_MAX / 1000 && quota * 1000 <= millicores * period;
 }
 
+bool cgroup_memory_holds(int dir, bool v2, bool swaps, uint64_t most)
+{
+	if (!holds(dir, v2 ? "memory.max" : "memory.limit_in_bytes", most)) {
+		return false;
+	}
+	/* Version 1 limits both together. The files may be missing where nothing can be swapped. */
+	return !swaps || (v2 ? holds(dir, "memory.swap.max", 0)
+			     : holds(dir, "memory.memsw.limit_in_bytes", most));
+}
+
 static layer_set limits_of(struct cgroup *cgroup)
 {
 	bool v2 = cgroup->manager->ops == &found_v2;
 	layer_set layers = 0;
 
-	if (holds(dir_of(cgroup, CGROUP_MEMORY), v2 ? "memory.max" : "memory.limit_in_bytes",
-		  cgroup->limits.memory_bytes)) {
+	if (cgroup_memory_holds(dir_of(cgroup, CGROUP_MEMORY), v2, cgroup_host_swaps(),
+				cgroup->limits.memory_bytes)) {
 		layers |= LAYER_BIT(LAYER_CGROUP_MEMORY);
 	}
 	if (holds(dir_of(cgroup, CGROUP_PIDS), "pids.max", cgroup->limits.processes)) {

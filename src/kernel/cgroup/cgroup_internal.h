@@ -145,6 +145,8 @@ void cgroup_leftovers_free(struct cgroup_manager *manager);
 
 /* Swap must be limited only where there is any; checking is cheaper than the write. */
 bool cgroup_host_swaps(void);
+/* Of a group that was found: is memory limited so, with what the host could swap out? */
+bool cgroup_memory_holds(int dir, bool v2, bool swaps, uint64_t most);
 /* Is the limit below the machine's total, so that the cpu controller is needed? */
 bool cgroup_cpu_limited(struct cgroup *cgroup);
 /*
