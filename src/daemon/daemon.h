@@ -23,8 +23,14 @@
 #define DAEMON_ID_CHARS   64  /* of a container */
 #define DAEMON_OWNER_MAX  128
 #define DAEMON_STALE_MAX  8 /* containers that one cell removes */
-#define DAEMON_AGENT      "/brig-agent"
-#define DAEMON_LABEL      "brig.owner"
+/* Of a list: an entry has all mounts, and so 12 KB and more. */
+#define DAEMON_LIST_ENTRIES 8u
+#define DAEMON_LIST_LONG    128u
+#define DAEMON_LIST_BYTES   (4u << 20)
+/* From the end of the container to the end of its stream, or from its kill to its end. */
+#define DAEMON_LAST_NS 5000000000ull
+#define DAEMON_AGENT   "/brig-agent"
+#define DAEMON_LABEL   "brig.owner"
 /* Of the Engine API: 1.41 has all that is used. */
 #define DAEMON_API_MINOR 41u
 
@@ -76,6 +82,8 @@ struct daemon_container {
 };
 /* The body of the call that creates it. Pure but for the limits of this process. */
 void daemon_body_write(const struct daemon_container *container, struct buf *out);
+/* The size of each place that the program can write to. */
+uint64_t daemon_place_bytes(const struct spec *spec);
 
 /* --- whose it is: daemon_owner.c -------------------------------------------------------------- */
 
@@ -107,11 +115,32 @@ int daemon_answer_version(const struct buf *body, struct daemon_version *ret);
 int daemon_answer_info(const struct buf *body, struct daemon_info *ret);
 int daemon_answer_created(const struct buf *body, char ret[DAEMON_ID_CHARS + 1]);
 int daemon_answer_pid(const struct buf *body, pid_t *ret);
-/* The containers of dead owners, and those of closed cells that never started. How many. */
+/* Has the image places that would be mounted for writing? Also if that cannot be read. */
+bool daemon_answer_volumes(const struct buf *body);
+/*
+ * Adds the containers of dead owners and of closed cells to *count others. How many the list has,
+ * of whomever.
+ */
 size_t daemon_answer_stale(const struct buf *body, const char *own,
-			   char ret[DAEMON_STALE_MAX][DAEMON_ID_CHARS + 1]);
+			   char ret[DAEMON_STALE_MAX][DAEMON_ID_CHARS + 1], size_t *count);
 /* The daemon's reason for a refusal, harmless on a terminal. */
 void daemon_answer_reason(const struct buf *body, char *ret, size_t size);
+
+/* --- the container as the kernel shows it: daemon_look.c -------------------------------------- */
+
+struct daemon_cell;
+/* Files of its first process in /proc. */
+struct daemon_seen {
+	const char *mounts, *status, *users; /* mountinfo, status, uid_map */
+};
+/*
+ * Can it write where it may, and nowhere else; and has it no privileges? 1; 0: it has ended; or
+ * -errno, and cell->err has the reason.
+ */
+int daemon_look(struct daemon_cell *cell, uint64_t disk_bytes);
+/* The same of these files: 0, or -errno and `why`. */
+int daemon_look_at(const struct daemon_cell *cell, uint64_t disk_bytes,
+		   const struct daemon_seen *seen, char *why, size_t size);
 
 /* --- a cell: daemon_stages.c, daemon_cell.c --------------------------------------------------- */
 
@@ -127,8 +156,17 @@ enum daemon_stage {
 	DAEMON_INSPECT,
 	DAEMON_RUNS,   /* no call is under way */
 	DAEMON_REMOVE, /* the container has to go */
+	DAEMON_ENDING, /* its end is waited for, and nothing else */
 	DAEMON_OVER,   /* there is no container */
 	DAEMON_STAGES,
+};
+
+/* The containers of brig's that are asked for, one list after the other. */
+enum daemon_list {
+	DAEMON_LIST_CREATED, /* those that were never started, which stay for ever */
+	DAEMON_LIST_SHORT,   /* some of all */
+	DAEMON_LIST_ALL,     /* many of all */
+	DAEMON_LISTS,
 };
 
 enum daemon_event {
@@ -152,6 +190,7 @@ struct daemon_cell {
 	char *agent_path; /* owned: beside an operator's image */
 	char *names_path; /* owned: the file for /etc/hosts */
 	struct daemon_owner owner;
+	enum daemon_list list;
 	char stale[DAEMON_STALE_MAX][DAEMON_ID_CHARS + 1];
 	size_t stale_count;
 	char id[DAEMON_ID_CHARS + 1]; /* of the container; "": there is none */
@@ -161,12 +200,14 @@ struct daemon_cell {
 	struct cgroup *group;           /* owned */
 	struct cgroup_manager *manager; /* owned: of the group */
 	int pidfd;                      /* owned: of the container's first process */
+	pid_t pid;                      /* its number */
 	int over;                       /* owned: a timer: the cell ends with it */
 	bool attached, asked;
 	bool doomed;           /* it is to be removed as soon as it can be */
 	bool seen_exit;        /* its figures after the program's end were read */
 	struct brig_error err; /* why it was not built */
 	bool failed;
+	const char *first_end; /* what ended first, for people; NULL: nothing yet */
 };
 
 static inline struct daemon_cell *daemon_of(const struct run *run)
@@ -218,6 +259,7 @@ bool daemon_setting(const struct daemon_kind *kind, const struct spec *spec,
 		    char ret[PROVIDER_SETTING_MAX]);
 const char *daemon_means(enum layer layer);
 int daemon_open(struct run *run, const struct daemon_kind *kind, struct brig_error *err);
+const struct cgroup_manager *daemon_groups(const struct run *run);
 layer_set daemon_resolve(const struct cgroup_manager *groups, struct spec *spec);
 
 /* The functions of a provider that both have: daemon_cell.c. */
@@ -235,6 +277,7 @@ int daemon_ended(struct run *run, struct brig_error *err);
 void daemon_next_round(struct run *run);
 void daemon_take_options(struct run *run);
 void daemon_report(struct run *run);
+void daemon_advise(struct run *run);
 void daemon_nothing(struct run *run);
 void daemon_close(struct run *run);
 int daemon_layer_of(const char *step);
@@ -250,11 +293,12 @@ int daemon_layer_of(const char *step);
 #define DAEMON_PROVIDER                                                                            \
 	.abilities = DAEMON_ABILITIES, .layers = DAEMON_LAYERS,                                    \
 	.own_processes = 1, /* the agent */                                                        \
-		.resolve = daemon_resolve, .means = daemon_means, .layer_of = daemon_layer_of,     \
-	.launch = daemon_launch, .assign = daemon_assign, .event = daemon_handle,                  \
-	.listen = daemon_listen, .mute = daemon_mute, .alarm = daemon_alarm,                       \
-	.has_program = daemon_has_program, .ask_to_end = daemon_ask_to_end, .kill = daemon_kill,   \
-	.ended = daemon_ended, .report = daemon_report, .advise = daemon_nothing,                  \
-	.interrupt = daemon_interrupt, .next_round = daemon_next_round, .rest = daemon_nothing,    \
-	.take_options = daemon_take_options, .release = daemon_nothing, .close = daemon_close
+		.resolve = daemon_resolve, .groups = daemon_groups, .means = daemon_means,         \
+	.layer_of = daemon_layer_of, .launch = daemon_launch, .assign = daemon_assign,             \
+	.event = daemon_handle, .listen = daemon_listen, .mute = daemon_mute,                      \
+	.alarm = daemon_alarm, .has_program = daemon_has_program, .ask_to_end = daemon_ask_to_end, \
+	.kill = daemon_kill, .ended = daemon_ended, .report = daemon_report,                       \
+	.advise = daemon_advise, .interrupt = daemon_interrupt, .next_round = daemon_next_round,   \
+	.rest = daemon_nothing, .take_options = daemon_take_options, .release = daemon_nothing,    \
+	.close = daemon_close
 #endif

@@ -11,11 +11,16 @@
 
 #define PID_MOST 4194304 /* of the kernel */
 
-static json_t *load(const struct buf *body)
+static json_t *load_values(const struct buf *body, size_t values)
 {
-	static const struct json_bounds bounds = { .depth = 32, .values = 20000 };
+	const struct json_bounds bounds = { .depth = 32, .values = values };
 
 	return body->size ? json_bounded_load(body->data, body->size, &bounds, NULL) : NULL;
+}
+
+static json_t *load(const struct buf *body)
+{
+	return load_values(body, 20000);
 }
 
 static void drop(json_t **json)
@@ -87,6 +92,15 @@ int daemon_answer_info(const struct buf *body, struct daemon_info *ret)
 	return 0;
 }
 
+bool daemon_answer_volumes(const struct buf *body)
+{
+	_cleanup_(drop)
+	json_t *json = load(body);
+	const json_t *config = json_object_get(json, "Config");
+
+	return !json || json_object_size(json_object_get(config, "Volumes")) > 0;
+}
+
 static bool take_id(const json_t *json, char ret[DAEMON_ID_CHARS + 1])
 {
 	const char *id = json_string_value(json_object_get(json, "Id"));
@@ -121,34 +135,39 @@ int daemon_answer_pid(const struct buf *body, pid_t *ret)
 	return 0;
 }
 
-/* One that was started ends by itself, and is removed by the daemon: that is not waited for. */
 static bool is_stale(const json_t *one, const char *own)
 {
 	const char *owner =
 		json_string_value(json_object_get(json_object_get(one, "Labels"), DAEMON_LABEL));
-	const char *state = json_string_value(json_object_get(one, "State"));
 
-	if (!owner) {
-		return false;
-	}
-	return daemon_owner_is_dead(owner, own) ||
-	       (state && strcmp(state, "created") == 0 && daemon_owner_is_closed(owner, own));
+	return owner && (daemon_owner_is_dead(owner, own) || daemon_owner_is_closed(owner, own));
 }
 
-size_t daemon_answer_stale(const struct buf *body, const char *own,
-			   char ret[DAEMON_STALE_MAX][DAEMON_ID_CHARS + 1])
+static bool is_known(const char *id, char ids[DAEMON_STALE_MAX][DAEMON_ID_CHARS + 1], size_t count)
 {
-	_cleanup_(drop)
-	json_t *json = load(body);
-	size_t count = 0;
-
-	for (size_t i = 0; i < json_array_size(json) && count < DAEMON_STALE_MAX; i++) {
-		const json_t *one = json_array_get(json, i);
-		if (is_stale(one, own) && take_id(one, ret[count])) {
-			count++;
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(ids[i], id) == 0) {
+			return true;
 		}
 	}
-	return count;
+	return false;
+}
+
+/* A container has some hundred mounts: twenty thousand values would be fifteen of them. */
+size_t daemon_answer_stale(const struct buf *body, const char *own,
+			   char ret[DAEMON_STALE_MAX][DAEMON_ID_CHARS + 1], size_t *count)
+{
+	_cleanup_(drop)
+	json_t *json = load_values(body, 400000);
+
+	for (size_t i = 0; i < json_array_size(json) && *count < DAEMON_STALE_MAX; i++) {
+		const json_t *one = json_array_get(json, i);
+		if (is_stale(one, own) && take_id(one, ret[*count]) &&
+		    !is_known(ret[*count], ret, *count)) {
+			(*count)++;
+		}
+	}
+	return json_array_size(json);
 }
 
 /* Docker: {"message": ...}; Podman has a "cause" beside it, which the message contains. */

@@ -21,6 +21,7 @@
 /* The directory itself, and /sandbox/out. */
 #define PLACE_INODES 2
 #define PERIOD_US    100000u
+#define HEALTH_NS    30000000000ull
 /* More than any policy allows, and less than daemons usually have. */
 #define ULIMIT_MOST 8192u
 
@@ -41,6 +42,11 @@ struct place {
 	bool exec;
 };
 
+uint64_t daemon_place_bytes(const struct spec *spec)
+{
+	return (spec->limits.disk_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
 /* Each is a tmpfs of its own, so the limit of the disk holds for each. */
 static void put_place(struct json_out *json, const struct daemon_container *container,
 		      const struct place *place)
@@ -51,8 +57,7 @@ static void put_place(struct json_out *json, const struct daemon_container *cont
 
 	int n = snprintf(text, sizeof(text), "rw,nosuid,nodev,%s,size=%" PRIu64 ",mode=%04o",
 			 place->exec && spec->exec_writable ? "exec" : "noexec",
-			 (spec->limits.disk_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
-			 details ? place->mode : 01777u);
+			 daemon_place_bytes(spec), details ? place->mode : 01777u);
 	if (details) {
 		snprintf(text + n, sizeof(text) - (size_t)n, ",uid=%d,gid=%d,nr_inodes=%" PRIu64,
 			 PROGRAM_ID, PROGRAM_ID, spec->limits.disk_inodes + PLACE_INODES);
@@ -87,6 +92,8 @@ static void put_mount(struct json_out *json, const char *source, const char *tar
 	json_bool(json, "ReadOnly", true);
 	json_open(json, "BindOptions", '{');
 	json_text(json, "Propagation", "rprivate");
+	/* Read-only is the mount itself alone. Podman binds those beneath it: daemon_look.c. */
+	json_bool(json, "NonRecursive", true);
 	json_close(json, '}');
 	json_close(json, '}');
 }
@@ -187,6 +194,18 @@ static void put_host(struct json_out *json, const struct daemon_container *conta
 	json_close(json, '}');
 }
 
+/* One of the image's would be a process without the policy's filter, beside the program. */
+static void put_no_healthcheck(struct json_out *json)
+{
+	json_open(json, "Healthcheck", '{');
+	put_texts(json, "Test", "NONE");
+	/* Podman checks these nevertheless. */
+	json_u64(json, "Interval", HEALTH_NS);
+	json_u64(json, "Timeout", HEALTH_NS);
+	json_u64(json, "Retries", 1);
+	json_close(json, '}');
+}
+
 void daemon_body_write(const struct daemon_container *container, struct buf *out)
 {
 	struct json_out json = { .buf = out };
@@ -206,6 +225,7 @@ void daemon_body_write(const struct daemon_container *container, struct buf *out
 	json_bool(&json, "OpenStdin", true);
 	json_bool(&json, "StdinOnce", true);
 	json_bool(&json, "NetworkDisabled", true);
+	put_no_healthcheck(&json);
 	json_open(&json, "Labels", '{');
 	json_text(&json, DAEMON_LABEL, container->owner);
 	json_close(&json, '}');

@@ -80,7 +80,9 @@ static void put_request(const struct daemon_request *request, struct buf *out)
 
 int daemon_call_on(struct daemon_call *call, int fd, const struct daemon_request *request)
 {
-	*call = (struct daemon_call){ .fd = fd };
+	*call = (struct daemon_call){ .fd = fd,
+				      .body_most = request->answer_bytes ? request->answer_bytes
+									 : DAEMON_BODY_BYTES };
 	http1_init(&call->reader, &rules);
 	put_request(request, &call->request);
 	return call->request.failed ? -ENOMEM : 0;
@@ -148,7 +150,7 @@ static int wrong(const struct daemon_call *call, struct brig_error *err)
 static int take_head(struct daemon_call *call, struct brig_error *err)
 {
 	if (!http1_read_fields(&call->reader, call->head.data) ||
-	    !http1_begin_body(&call->reader, DAEMON_BODY_BYTES)) {
+	    !http1_begin_body(&call->reader, call->body_most)) {
 		return wrong(call, err);
 	}
 	if (http1_is_interim(&call->reader)) {

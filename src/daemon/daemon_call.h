@@ -22,6 +22,7 @@ struct daemon_call {
 	size_t sent;        /* of it */
 	struct buf head;    /* owned: of the answer */
 	struct buf body;    /* owned: likewise */
+	size_t body_most;
 	struct http1_reader reader;
 	bool has_head;
 	bool over; /* the answer is complete */
@@ -37,7 +38,8 @@ struct daemon_request {
 	const char *type; /* of the body; NULL: there is none */
 	const void *body; /* borrowed, and copied */
 	size_t size;
-	bool upgrade; /* the connection becomes the stream */
+	bool upgrade;        /* the connection becomes the stream */
+	size_t answer_bytes; /* the largest body of the answer; 0: DAEMON_BODY_BYTES */
 };
 
 /* Connects, and queues the request. */

@@ -15,14 +15,17 @@
 #include "kernel/sys.h"
 
 #define ALL_LAYERS (LAYER_BIT(LAYER_COUNT) - 1)
-/* From the end of the container to the end of its stream. */
-#define LAST_WORDS_NS 5000000000ull
 
 layer_set daemon_resolve(const struct cgroup_manager *groups, struct spec *spec)
 {
 	(void)groups; /* the daemon's own: they are looked at when there is a container */
 	spec->layers = ALL_LAYERS;
 	return ALL_LAYERS & ~DAEMON_LAYERS;
+}
+
+const struct cgroup_manager *daemon_groups(const struct run *run)
+{
+	return daemon_of(run)->manager;
 }
 
 int daemon_layer_of(const char *step)
@@ -127,8 +130,15 @@ int daemon_ready(struct run *run)
 {
 	struct daemon_cell *cell = daemon_of(run);
 
-	if (cell->stage != DAEMON_RUNS || run->state >= RUN_ENDING ||
-	    cell->link.reports.state == REPORT_NEW) {
+	if (cell->stage != DAEMON_RUNS || run->state >= RUN_ENDING || cell->failed ||
+	    cell->link.ended || cell->link.reports.state == REPORT_NEW) {
+		return 0;
+	}
+	int r = daemon_look(cell, daemon_place_bytes(run->options.spec));
+	if (r <= 0) {
+		if (r < 0) {
+			daemon_fail(run, "walls");
+		}
 		return 0;
 	}
 	run->cell_alarm_ns = 0;
@@ -140,6 +150,12 @@ int daemon_ready(struct run *run)
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
+
+/* The first of them is the reason for the others. */
+static void note_end(struct daemon_cell *cell, const char *what)
+{
+	cell->first_end = cell->first_end ? cell->first_end : what;
+}
 
 /* The daemon removes the group soon. */
 static void look_last(struct run *run)
@@ -154,11 +170,13 @@ static int on_end(struct run *run)
 	struct daemon_cell *cell = daemon_of(run);
 
 	look_last(run);
+	note_end(cell, cell->stage == DAEMON_ENDING ? "its process was killed by brig"
+						    : "its process ended before its stream");
 	epoll_ctl(run->epoll, EPOLL_CTL_DEL, cell->pidfd, NULL);
 	cell->stage = DAEMON_OVER;
 	if (cell->attached && !cell->link.ended && cell->link.reports.state < REPORT_OVER) {
 		/* Its last words are still on their way through the daemon. */
-		daemon_end_after(cell, LAST_WORDS_NS);
+		daemon_end_after(cell, DAEMON_LAST_NS);
 		return 0;
 	}
 	run_cell_gone(run);
@@ -178,11 +196,17 @@ static int on_link(struct run *run, unsigned event)
 		run->build_failed = true;
 		run->provider->kill(run);
 	} else if (r < 0) {
+		note_end(cell, "its stream has an invalid frame, or cannot be read");
 		run_end(run, ENDING_PROTOCOL);
 	}
 	if (cell->link.ended && cell->stage == DAEMON_OVER) {
 		run_cell_gone(run);
 		return 1;
+	}
+	if (cell->link.ended) {
+		note_end(cell, cell->link.phase == ASSIGN_NOTHING
+				       ? "its stream ended, or took no more, before the program"
+				       : "its stream ended before its process");
 	}
 	/* Nothing more comes from it: what is left of it has no use. */
 	if (cell->link.ended && cell->stage == DAEMON_RUNS) {
@@ -287,7 +311,7 @@ static int build_error(const struct run *run, struct brig_error *err)
 		*err = cell->err;
 		return cell->err.errnum ? -cell->err.errnum : -EIO;
 	}
-	if (cell->link.reports.state != REPORT_NEW) {
+	if (cell->link.error || cell->link.reports.state != REPORT_NEW) {
 		return agent_link_error(&cell->link, err);
 	}
 	int r = error_set(err, BRIG_E_HOST, ECHILD,
@@ -306,9 +330,8 @@ int daemon_ended(struct run *run, struct brig_error *err)
 	if (cell->attached) {
 		agent_link_drain(&cell->link, run);
 	}
-	bool waiting = cell->link.reports.state == REPORT_NEW;
-	return run->facts.ending == ENDING_NONE || (waiting && cell->failed) ? build_error(run, err)
-									     : 0;
+	bool refused = cell->failed && cell->link.reports.state < REPORT_RUNNING;
+	return run->facts.ending == ENDING_NONE || refused ? build_error(run, err) : 0;
 }
 
 void daemon_close(struct run *run)
@@ -345,6 +368,23 @@ void daemon_report(struct run *run)
 {
 	filter_kill_calls(run->options.filter, run->facts.kill_calls,
 			  sizeof(run->facts.kill_calls));
+}
+
+/* The result of a cell that ended without a word says what brig has seen of its end. */
+void daemon_advise(struct run *run)
+{
+	const struct daemon_cell *cell = daemon_of(run);
+	struct brig_result *result = run->result;
+	const char *words = cell->demux.messages;
+	int length = (int)strcspn(words, "\r\n");
+
+	if (result->status != BRIG_ERROR || !cell->first_end) {
+		return;
+	}
+	snprintf(result->operator_remedy, sizeof(result->operator_remedy),
+		 "%s: %s%s%.*s. See its log, and the kernel's: an out-of-memory kill of the host?",
+		 cell->kind->title, cell->first_end, length ? "; it says: " : "",
+		 length < 100 ? length : 100, words);
 }
 
 void daemon_nothing(struct run *run)

@@ -89,8 +89,8 @@ static unsigned count_threads(void)
 	if (!list) {
 		return THREADS_MAX;
 	}
-	while (count < THREADS_MAX + 2 && readdir(list)) {
-		count++;
+	for (const struct dirent *one; count < THREADS_MAX && (one = readdir(list));) {
+		count += one->d_name[0] != '.';
 	}
 	closedir(list);
 	return count;

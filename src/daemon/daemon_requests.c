@@ -17,11 +17,22 @@ const struct daemon_stage_info daemon_stages[DAEMON_STAGES] = {
 	[DAEMON_INSPECT] = { "inspect", "GET", 10 * SECOND, { 200 }, "its process and its group" },
 	[DAEMON_RUNS] = { "run", NULL, 0, { 0 }, "" },
 	[DAEMON_REMOVE] = { "remove", "DELETE", 20 * SECOND, { 204, 404, 409 }, "on failure" },
+	[DAEMON_ENDING] = { "end", NULL, 0, { 0 }, "" },
 	[DAEMON_OVER] = { "over", NULL, 0, { 0 }, "" },
 };
 
-/* {"label":["brig.owner"]} */
-#define FILTERS "%7B%22label%22%3A%5B%22" DAEMON_LABEL "%22%5D%7D"
+/* {"label":["brig.owner"]}, and perhaps "status":["created"] */
+#define LABEL   "%22label%22%3A%5B%22" DAEMON_LABEL "%22%5D"
+#define CREATED "%2C%22status%22%3A%5B%22created%22%5D"
+
+static const struct {
+	unsigned most;
+	const char *filters;
+} lists[DAEMON_LISTS] = {
+	[DAEMON_LIST_CREATED] = { DAEMON_LIST_ENTRIES, "%7B" LABEL CREATED "%7D" },
+	[DAEMON_LIST_SHORT] = { DAEMON_LIST_ENTRIES, "%7B" LABEL "%7D" },
+	[DAEMON_LIST_ALL] = { DAEMON_LIST_LONG, "%7B" LABEL "%7D" },
+};
 
 static void put_path(const struct daemon_cell *cell, enum daemon_stage stage, struct buf *out)
 {
@@ -33,7 +44,8 @@ static void put_path(const struct daemon_cell *cell, enum daemon_stage stage, st
 		buf_adds(out, "/version");
 		break;
 	case DAEMON_LIST:
-		buf_adds(out, "/containers/json?all=1&limit=64&filters=" FILTERS);
+		buf_addf(out, "/containers/json?all=1&limit=%u&filters=%s", lists[cell->list].most,
+			 lists[cell->list].filters);
 		break;
 	case DAEMON_SWEEP:
 		buf_addf(out, "/containers/%s?force=1&v=1", cell->stale[cell->stale_count - 1]);
@@ -69,7 +81,9 @@ void daemon_request(const struct daemon_cell *cell, enum daemon_stage stage, str
 	put_path(cell, stage, path);
 	*ret = (struct daemon_request){ .method = daemon_stages[stage].method,
 					.path = path->data,
-					.upgrade = stage == DAEMON_ATTACH };
+					.upgrade = stage == DAEMON_ATTACH,
+					.answer_bytes =
+						stage == DAEMON_LIST ? DAEMON_LIST_BYTES : 0 };
 	if (stage == DAEMON_IMPORT) {
 		ret->type = "application/x-tar";
 		ret->body = cell->image.data;

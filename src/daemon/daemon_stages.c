@@ -22,6 +22,9 @@
 /* The agent's time, after the container has started. */
 #define AGENT_NS 20000000000ull
 
+/* One start of so many asks for the long list. */
+#define LONG_LISTS 8u
+
 static void enter(struct run *run, enum daemon_stage stage);
 
 /* --- the call in the set ---------------------------------------------------------------------- */
@@ -69,9 +72,16 @@ static void write_body(struct run *run, struct buf *out)
 	daemon_body_write(&container, out);
 }
 
+/* Where an error of the call goes. A container is removed for a reason that stands already. */
+static struct brig_error *reason_of(struct daemon_cell *cell)
+{
+	return cell->stage < DAEMON_REMOVE ? &cell->err : NULL;
+}
+
 static int begin_call(struct run *run)
 {
 	struct daemon_cell *cell = daemon_of(run);
+	struct brig_error *err = reason_of(cell);
 	_cleanup_(buf_done)
 	struct buf path = { 0 };
 	_cleanup_(buf_done)
@@ -86,13 +96,12 @@ static int begin_call(struct run *run)
 		request.size = body.size;
 	}
 	if (path.failed || body.failed) {
-		return error_set(&cell->err, BRIG_E_SYSTEM, ENOMEM, "no memory for a request");
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a request");
 	}
-	int r = daemon_call_begin(&cell->call, cell->socket, &request, &cell->err);
+	int r = daemon_call_begin(&cell->call, cell->socket, &request, err);
 	if (r == 0) {
 		r = daemon_listen_call(run);
-		r = r < 0 ? error_errno(&cell->err, BRIG_E_SYSTEM, -r, "cannot watch the daemon")
-			  : 0;
+		r = r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "cannot watch the daemon") : 0;
 	}
 	return r;
 }
@@ -128,17 +137,52 @@ static int take_version(struct run *run)
 	return DAEMON_LIST;
 }
 
+static int after_lists(const struct daemon_cell *cell)
+{
+	return cell->stale_count ? DAEMON_SWEEP : DAEMON_IMAGE;
+}
+
+/* A long list is work for all cells, so not each start asks for it. */
+static bool is_next_due(const struct daemon_cell *cell, size_t listed)
+{
+	switch (cell->list) {
+	case DAEMON_LIST_CREATED:
+		return true;
+	case DAEMON_LIST_SHORT:
+		return listed >= DAEMON_LIST_ENTRIES && clock_now_ns() / 1000 % LONG_LISTS == 0;
+	default:
+		return false;
+	}
+}
+
 static int take_list(struct run *run)
 {
 	struct daemon_cell *cell = daemon_of(run);
+	size_t listed = daemon_answer_stale(&cell->call.body, cell->owner.text, cell->stale,
+					    &cell->stale_count);
 
-	cell->stale_count = daemon_answer_stale(&cell->call.body, cell->owner.text, cell->stale);
-	return cell->stale_count ? DAEMON_SWEEP : DAEMON_IMAGE;
+	if (cell->stale_count < DAEMON_STALE_MAX && is_next_due(cell, listed)) {
+		cell->list++;
+		return DAEMON_LIST;
+	}
+	return after_lists(cell);
 }
 
 static int take_sweep(struct run *run)
 {
-	return --daemon_of(run)->stale_count ? DAEMON_SWEEP : DAEMON_IMAGE;
+	daemon_of(run)->stale_count--;
+	return after_lists(daemon_of(run));
+}
+
+/* Each would be a directory of the daemon's, writable and without a limit. */
+static int has_volumes(struct daemon_cell *cell)
+{
+	int r = error_set(&cell->err, BRIG_E_HOST, ENOTSUP, "the image %s has volumes",
+			  cell->image_name);
+
+	error_remedy(&cell->err, "build it without VOLUME: a program could write there without the "
+				 "limit of the disk");
+	return r;
 }
 
 static int take_image(struct run *run)
@@ -146,7 +190,7 @@ static int take_image(struct run *run)
 	struct daemon_cell *cell = daemon_of(run);
 
 	if (daemon_call_status(&cell->call) == 200) {
-		return DAEMON_CREATE;
+		return daemon_answer_volumes(&cell->call.body) ? has_volumes(cell) : DAEMON_CREATE;
 	}
 	if (!cell->agent_path) {
 		return DAEMON_IMPORT;
@@ -214,12 +258,33 @@ static int not_here(struct daemon_cell *cell, int errnum)
 	return r;
 }
 
-/* The daemon's word is checked: the process is in a group with the container's name. */
+/* Do the limits hold that the spec has? */
+static int check_limits(struct run *run, layer_set layers)
+{
+	struct daemon_cell *cell = daemon_of(run);
+	layer_set lost = run->options.spec->layers & LAYERS_CGROUP & ~layers;
+	char names[128];
+
+	if (!lost) {
+		return 0;
+	}
+	layer_list(lost, names, sizeof(names));
+	int r = error_set(&cell->err, BRIG_E_HOST, ENOTSUP, "%s has not set the limits: %s",
+			  cell->kind->title, names);
+	error_remedy(&cell->err, "see docker info, or podman info, for what the daemon can limit; "
+				 "rootless daemons need control groups of version 2");
+	error_step(&cell->err, "cgroup");
+	return r;
+}
+
+/*
+ * The daemon's word is checked: the process is in a group with the container's name. From here on
+ * its end is seen, also if it is refused.
+ */
 static int find_group(struct run *run, pid_t pid)
 {
 	struct daemon_cell *cell = daemon_of(run);
-	const struct spec *spec = run->options.spec;
-	const struct cgroup_limits limits = group_limits_of(spec);
+	const struct cgroup_limits limits = group_limits_of(run->options.spec);
 	layer_set layers = 0;
 
 	cell->pidfd = sys_pidfd_open(pid, 0);
@@ -227,21 +292,15 @@ static int find_group(struct run *run, pid_t pid)
 				: cgroup_find(pid, cell->id, &limits, &cell->manager, &cell->group,
 					      &layers);
 	if (r < 0) {
-		close_fd(&cell->pidfd);
+		close_fd(&cell->pidfd); /* it may be any process: it is not killed */
 		return not_here(cell, -r);
 	}
-	layer_set lost = spec->layers & LAYERS_CGROUP & ~layers;
-	if (!lost) {
-		return 0;
-	}
-	char names[128];
-	layer_list(lost, names, sizeof(names));
-	r = error_set(&cell->err, BRIG_E_HOST, ENOTSUP, "%s has not set the limits: %s",
-		      cell->kind->title, names);
-	error_remedy(&cell->err, "see docker info, or podman info, for what the daemon can limit; "
-				 "rootless daemons need control groups of version 2");
-	error_step(&cell->err, "cgroup");
-	return r;
+	cell->pid = pid;
+	run->end_fd = cell->pidfd;
+	run->watch.group = cell->group;
+	r = run_listen(run, cell->pidfd, RUN_EVENT_CELL + DAEMON_EVENT_END, EPOLLIN);
+	return r < 0 ? error_errno(&cell->err, BRIG_E_SYSTEM, -r, "cannot watch the container")
+		     : check_limits(run, layers);
 }
 
 static int take_process(struct run *run)
@@ -256,20 +315,7 @@ static int take_process(struct run *run)
 		return error_set(&cell->err, BRIG_E_HOST, ECHILD, "the container ended at once");
 	}
 	int r = find_group(run, pid);
-	if (r < 0) {
-		return r;
-	}
-	run->end_fd = cell->pidfd;
-	run->watch.group = cell->group;
-	r = run_listen(run, cell->pidfd, RUN_EVENT_CELL + DAEMON_EVENT_END, EPOLLIN);
-	return r < 0 ? error_errno(&cell->err, BRIG_E_SYSTEM, -r, "cannot watch the container")
-		     : DAEMON_RUNS;
-}
-
-/* Where its first process is known, its end is waited for. */
-static int take_removed(struct run *run)
-{
-	return daemon_of(run)->pidfd >= 0 ? DAEMON_RUNS : DAEMON_OVER;
+	return r < 0 ? r : DAEMON_RUNS;
 }
 
 static int (*const takers[DAEMON_STAGES])(struct run *run) = {
@@ -277,7 +323,7 @@ static int (*const takers[DAEMON_STAGES])(struct run *run) = {
 	[DAEMON_SWEEP] = take_sweep,     [DAEMON_IMAGE] = take_image,
 	[DAEMON_IMPORT] = take_import,   [DAEMON_CREATE] = take_created,
 	[DAEMON_ATTACH] = take_stream,   [DAEMON_START] = take_started,
-	[DAEMON_INSPECT] = take_process, [DAEMON_REMOVE] = take_removed,
+	[DAEMON_INSPECT] = take_process,
 };
 
 /* --- the stages ------------------------------------------------------------------------------- */
@@ -315,6 +361,27 @@ static void be_over(struct run *run)
 	daemon_end_after(cell, 1);
 }
 
+/*
+ * Where its first process is known, its end is waited for, and no program begins any more. What
+ * the daemon says about it does not count.
+ */
+static void await_end(struct run *run)
+{
+	struct daemon_cell *cell = daemon_of(run);
+
+	if (cell->pidfd < 0) {
+		be_over(run);
+		return;
+	}
+	end_call(run);
+	cell->stage = DAEMON_ENDING;
+	run->cell_alarm_ns = 0;
+	/* A run that was told to end has a deadline of its own. */
+	if (run->state < RUN_ENDING) {
+		daemon_end_after(cell, DAEMON_LAST_NS);
+	}
+}
+
 void daemon_remove(struct run *run)
 {
 	struct daemon_cell *cell = daemon_of(run);
@@ -324,6 +391,7 @@ void daemon_remove(struct run *run)
 	}
 	/* Only root, or the owner of a rootless daemon, may; the others ask the daemon. */
 	if (cell->pidfd >= 0 && sys_pidfd_send_signal(cell->pidfd, SIGKILL) == 0) {
+		await_end(run);
 		return;
 	}
 	if (cell->stage == DAEMON_CREATE) {
@@ -360,7 +428,7 @@ static void enter(struct run *run, enum daemon_stage stage)
 		return;
 	}
 	if (stage == DAEMON_REMOVE) {
-		be_over(run);
+		await_end(run);
 	} else {
 		daemon_fail(run, daemon_stages[stage].name);
 	}
@@ -404,10 +472,13 @@ static int next_stage(struct run *run, int r)
 {
 	struct daemon_cell *cell = daemon_of(run);
 
+	if (cell->stage == DAEMON_REMOVE) {
+		return DAEMON_ENDING; /* the reason for it is known already */
+	}
 	r = r < 0 ? r : is_good(cell) ? takers[cell->stage](run) : refuse(cell);
 	if (r < 0 && is_optional(cell->stage)) {
 		cell->err = (struct brig_error){ 0 };
-		return DAEMON_IMAGE;
+		return cell->stage == DAEMON_SWEEP ? take_sweep(run) : after_lists(cell);
 	}
 	return r;
 }
@@ -420,14 +491,19 @@ int daemon_on_call(struct run *run)
 	if (cell->call.fd < 0) {
 		return 0;
 	}
-	int r = daemon_call_turn(&cell->call, &cell->err);
+	int r = daemon_call_turn(&cell->call, reason_of(cell));
 	if (r == 0) {
 		return daemon_listen_call(run);
+	}
+	/* The container ended before the answer to its removal. */
+	if (stage == DAEMON_OVER) {
+		end_call(run);
+		return 0;
 	}
 	r = next_stage(run, r);
 	end_call(run);
 	if (stage == DAEMON_REMOVE) {
-		enter(run, take_removed(run) == DAEMON_OVER ? DAEMON_OVER : DAEMON_RUNS);
+		await_end(run);
 	} else if (r < 0) {
 		cell->stage = stage == DAEMON_CREATE ? DAEMON_IMAGE : stage;
 		daemon_fail(run, daemon_stages[stage].name);
@@ -445,8 +521,8 @@ void daemon_late(struct run *run)
 	struct daemon_cell *cell = daemon_of(run);
 	enum daemon_stage stage = cell->stage;
 
-	if (stage == DAEMON_REMOVE) {
-		be_over(run);
+	if (stage >= DAEMON_REMOVE) {
+		await_end(run);
 		return;
 	}
 	error_set(&cell->err, BRIG_E_HOST, ETIMEDOUT, "%s at %s did not answer the call %s in time",

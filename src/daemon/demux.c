@@ -11,6 +11,15 @@
 /* So that a flood of empty frames, or of messages, does not hold up the caller. */
 #define FRAMES_A_CALL 16
 
+/*
+ * Its callers bound the bytes that they get, and the drain at the end has only that: what is not
+ * returned is counted here.
+ */
+static int skip(struct demux *demux)
+{
+	return ++demux->skipped > DEMUX_SKIPS_MAX ? -EPROTO : 0;
+}
+
 /* The head is complete. */
 static int take_head(struct demux *demux)
 {
@@ -22,10 +31,11 @@ static int take_head(struct demux *demux)
 	}
 	demux->left = (uint32_t)head[4] << 24 | (uint32_t)head[5] << 16 | (uint32_t)head[6] << 8 |
 		      head[7];
-	if (demux->left == 0) {
-		demux->have = 0; /* an empty frame */
+	if (demux->left > 0) {
+		return 0;
 	}
-	return 0;
+	demux->have = 0; /* an empty frame */
+	return skip(demux);
 }
 
 static ssize_t receive_head(struct demux *demux, int fd)
@@ -65,6 +75,10 @@ static ssize_t receive_message(struct demux *demux, int fd)
 	memcpy(demux->messages + demux->messages_size, piece, kept);
 	demux->messages_size += kept;
 	used(demux, (size_t)n);
+	if (skip(demux) < 0) {
+		errno = EPROTO;
+		return -1;
+	}
 	return n;
 }
 

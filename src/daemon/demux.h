@@ -12,6 +12,8 @@
 
 #define DEMUX_HEAD_BYTES 8u
 #define DEMUX_STDERR_MAX 2048u
+/* Empty frames, and pieces of standard error, of a whole cell: a runtime has a few words to say. */
+#define DEMUX_SKIPS_MAX 4096u
 
 struct demux {
 	unsigned char head[DEMUX_HEAD_BYTES];
@@ -19,11 +21,13 @@ struct demux {
 	uint32_t left;                   /* of the data */
 	char messages[DEMUX_STDERR_MAX]; /* the beginning of standard error */
 	size_t messages_size;
+	unsigned skipped; /* pieces that were not data */
 };
 
 /*
  * Receives data of standard output, at most `size` bytes, as recv() with MSG_DONTWAIT does: what it
- * does not return stays in the socket. -1 and EPROTO: it is no such stream.
+ * does not return stays in the socket. -1 and EPROTO: it is no such stream, or
+ * there is too much in it that is no data.
  */
 ssize_t demux_receive(struct demux *demux, int fd, void *at, size_t size);
 #endif

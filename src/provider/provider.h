@@ -124,6 +124,11 @@ struct provider {
 	 * setting of the provider's: then it is about the usual one.
 	 */
 	layer_set (*resolve)(const struct cgroup_manager *groups, struct spec *spec);
+	/*
+	 * The control groups that hold the limits of a run. NULL: those of brig itself. Its return
+	 * may be NULL: none was found.
+	 */
+	const struct cgroup_manager *(*groups)(const struct run *run);
 	/* The part that makes a layer of a cell, for people. NULL: brig itself makes all. */
 	const char *(*means)(enum layer layer);
 	/* Removes files that killed processes left on the host. NULL: there are none. */

@@ -54,6 +54,14 @@ static bool failed_by_itself(const struct run *run)
 	       (facts->end_code != CLD_EXITED || facts->end_status != 0);
 }
 
+static const struct cgroup_manager *groups_of(const struct run *run)
+{
+	const struct cgroup_manager *own =
+		run->provider->groups ? run->provider->groups(run) : NULL;
+
+	return own ? own : run->options.groups;
+}
+
 int run_fill_result(struct run *run)
 {
 	struct brig_result *result = run->result;
@@ -75,7 +83,7 @@ int run_fill_result(struct run *run)
 	run_note_limits(run);
 	fill_usage(run);
 	layer_list(spec->layers, result->layers, sizeof(result->layers));
-	watch_means(spec, cgroup_manager_means(run->options.groups), result->means,
+	watch_means(spec, cgroup_manager_means(groups_of(run)), result->means,
 		    sizeof(result->means));
 	snprintf(result->provider, sizeof(result->provider), "%s", run->provider->name);
 	snprintf(result->start, sizeof(result->start), "%s",

@@ -8,10 +8,12 @@ import os
 import pathlib
 import signal
 import socket
+import struct
 import subprocess
 import tarfile
 import tempfile
 import time
+import urllib.parse
 
 import pytest
 
@@ -152,6 +154,7 @@ def test_walls_as_the_daemon_sees_them(config, schema, daemon, kind):
     assert host.get("UTSMode", "") in ("", "private") and host["AutoRemove"]
     assert host["LogConfig"]["Type"] in ("none", "k8s-file") and host["RestartPolicy"]["Name"] in ("", "no")
     assert seen["Config"]["User"] not in ("", "0", "root")
+    assert seen["Config"]["Healthcheck"]["Test"] == ["NONE"], seen["Config"]
     for bind in host["Binds"] or []:
         assert "ro" in bind.split(":")[2].split(","), bind
         assert not bind.startswith(("/:", "/etc/shadow", "/root", "/home", "/var/run", "/run", "/proc", "/sys"))
@@ -375,6 +378,51 @@ def test_images_with_little_in_them(at, daemon):
             "--json", "--timeout", "5s", "--lang", "python", "-c", "print(6 * 7)", timeout=LONG)
         answer = json.loads(done.stdout)
         assert answer.get("stdout") == "42\n" or "error" in answer or answer["status"] == "error", answer
+    wait_for(lambda: not brigs(daemon))
+
+
+@root
+def test_image_with_volumes(at, daemon):
+    """Each would be writable, without the limit of the disk."""
+    changes = urllib.parse.quote("VOLUME /data")
+    status, answer = daemon.ask("POST", f"/v1.40/images/create?fromSrc=-&repo=localhost/volumes&changes={changes}",
+                                tar_of(file=b"text"), "application/x-tar")
+    assert status == 200, answer
+    seen = daemon.ask("GET", "/v1.40/images/localhost/volumes/json")[1]
+    assert seen["Config"]["Volumes"] == {"/data": {}}, seen["Config"]
+    error = at(daemon.socket, image="localhost/volumes").refused("-c", "1")
+    assert "volumes" in error["message"] and "VOLUME" in error["remedy"], error
+    assert not brigs(daemon)
+
+
+LIBRARIES = "/usr/lib/x86_64-linux-gnu"
+
+
+def peer_of(path):
+    """The process that listens there."""
+    with socket.socket(socket.AF_UNIX) as one:
+        one.connect(path)
+        return struct.unpack("3i", one.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+
+
+@root
+def test_a_mount_beneath_a_bound_directory(config, schema, own_daemon, kind):
+    """It would be writable in the container. Docker leaves it out; Podman binds it too, which is seen."""
+    daemon = own_daemon()
+    provider = Provider(f"own-{kind}", config, schema)
+    provider.kind = kind
+    space = f"/proc/{peer_of(daemon.socket)}/ns/mnt"
+    assert os.readlink(space) != os.readlink("/proc/self/ns/mnt")
+    place = next(entry.path for entry in os.scandir(LIBRARIES) if entry.is_dir(follow_symlinks=False))
+    subprocess.run(["nsenter", f"--mount={space}", "mount", "-t", "tmpfs", "tmpfs", place], check=True)
+    assert place not in pathlib.Path("/proc/self/mountinfo").read_text()
+    if kind == "docker":
+        result = provider.bash(f"touch {place}/x && echo written; echo ran")
+        assert result["stdout"] == "ran\n", result
+    else:
+        error = provider.refused("--lang", "bash", "-c", "echo ran")
+        assert place in error["message"] and "mount" in error["remedy"], error
+        assert error["step"] == "walls", error
     wait_for(lambda: not brigs(daemon))
 
 

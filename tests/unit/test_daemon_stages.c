@@ -9,13 +9,17 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -39,7 +43,21 @@ struct fixture {
 	int kept[CALLS_MAX]; /* connections that stay open */
 	size_t kept_count;
 	unsigned seen[DAEMON_STAGES]; /* calls of each stage */
+	pid_t pid;                    /* of the container; 0: it has ended */
 };
+
+/* In the place of brig's: a group without any limit. */
+int cgroup_find(pid_t pid, const char *marker, const struct cgroup_limits *limits,
+		struct cgroup_manager **ret_manager, struct cgroup **ret, layer_set *ret_layers)
+{
+	(void)limits;
+	assert_true(pid > 1);
+	assert_string_equal(marker, ID);
+	*ret_manager = NULL;
+	*ret = NULL;
+	*ret_layers = 0;
+	return 0;
+}
 
 static int set_up(void **state)
 {
@@ -53,6 +71,9 @@ static int set_up(void **state)
 	f->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	assert_int_equal(bind(f->listener, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(listen(f->listener, 16), 0);
+	/* Also for the ordinary user of one test. */
+	assert_int_equal(chmod(f->directory, 0755), 0);
+	assert_int_equal(chmod(f->socket, 0777), 0);
 	/* Its container was left. */
 	assert_int_equal(daemon_owner_begin(&f->closed), 0);
 	daemon_owner_end(&f->closed);
@@ -96,7 +117,7 @@ static void begin(struct fixture *f)
 	struct run *run = &f->run;
 	struct brig_error err = { 0 };
 
-	f->spec = (struct spec){ .provider = &docker_provider };
+	f->spec = (struct spec){ .provider = &docker_provider, .layers = LAYERS_CGROUP };
 	*run = (struct run){
 		.provider = &docker_provider, .sandbox = -1, .end_fd = -1, .value = -1
 	};
@@ -162,7 +183,8 @@ static enum daemon_stage stage_of(const char *request, const struct fixture *f)
 	return DAEMON_STAGES;
 }
 
-static void right_answer(const struct fixture *f, enum daemon_stage stage, char *ret, size_t size)
+static void right_answer(const struct fixture *f, const char *request, enum daemon_stage stage,
+			 char *ret, size_t size)
 {
 	static const struct {
 		unsigned status;
@@ -183,7 +205,14 @@ static void right_answer(const struct fixture *f, enum daemon_stage stage, char 
 	const char *body = answers[stage].body;
 	unsigned status = answers[stage].status;
 
-	if (stage == DAEMON_LIST) {
+	if (stage == DAEMON_INSPECT && f->pid > 0) {
+		snprintf(list, sizeof(list), "{\"State\":{\"Pid\":%d}}", (int)f->pid);
+		body = list;
+	}
+	if (stage == DAEMON_LIST && !strstr(request, "created")) {
+		body = "[]";
+		status = 200;
+	} else if (stage == DAEMON_LIST) {
 		snprintf(list, sizeof(list),
 			 "[{\"Id\":\"" ID "\",\"State\":\"created\",\"Labels\":"
 			 "{\"" DAEMON_LABEL "\":\"%s\"}}]",
@@ -217,7 +246,7 @@ static void serve_one(struct fixture *f, int fd)
 	enum daemon_stage stage = stage_of(request, f);
 	enum way way = stage == f->wrong ? f->way : RIGHT;
 	f->seen[stage]++;
-	right_answer(f, stage, answer, sizeof(answer));
+	right_answer(f, request, stage, answer, sizeof(answer));
 	if (way == REFUSES) {
 		snprintf(answer, sizeof(answer),
 			 "HTTP/1.1 500 No\r\nContent-Length: 17\r\n\r\n{\"message\":\"no!\"}");
@@ -274,12 +303,12 @@ static void each_call_is_made_once_and_in_order(void **state)
 	begin(f);
 	for (enum daemon_stage stage = DAEMON_LIST; stage <= DAEMON_INSPECT; stage++) {
 		go(f, stage);
-		assert_int_equal(f->seen[stage - 1], 1);
+		assert_int_equal(f->seen[stage - 1], stage - 1 == DAEMON_LIST ? 2 : 1);
 		assert_int_equal(f->seen[stage], 0);
 	}
 	go(f, DAEMON_OVER);
 	for (enum daemon_stage stage = DAEMON_VERSION; stage <= DAEMON_INSPECT; stage++) {
-		assert_int_equal(f->seen[stage], 1);
+		assert_int_equal(f->seen[stage], stage == DAEMON_LIST ? 2 : 1);
 	}
 	/* The fixture's container has ended: the error says so, and it is removed. */
 	assert_int_equal(f->seen[DAEMON_REMOVE], 1);
@@ -342,6 +371,115 @@ static void a_container_that_stays_ends_the_cell(void **state)
 	}
 }
 
+/* All events of the cell, until its process has ended. */
+static void go_on(struct fixture *f)
+{
+	const struct daemon_cell *cell = f->run.cell;
+	struct epoll_event ready;
+
+	for (unsigned i = 0; i < TURNS && cell->stage != DAEMON_OVER; i++) {
+		serve(f, 1);
+		if (epoll_wait(f->run.epoll, &ready, 1, 1) == 1 &&
+		    ready.data.u32 >= RUN_EVENT_CELL) {
+			assert_true(daemon_handle(&f->run, ready.data.u32 - RUN_EVENT_CELL) >= 0);
+		}
+	}
+	assert_int_equal(cell->stage, DAEMON_OVER);
+}
+
+static pid_t start_process(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+static void end_process(const struct fixture *f)
+{
+	kill(f->pid, SIGKILL);
+	assert_int_equal(waitpid(f->pid, NULL, 0), f->pid);
+}
+
+/* The reason is that of the refusal, whatever comes after it. */
+static void assert_refused(struct fixture *f)
+{
+	struct daemon_cell *cell = f->run.cell;
+	struct brig_error err = { 0 };
+
+	assert_true(cell->failed && f->run.build_failed);
+	assert_int_equal(f->run.cell_alarm_ns, 0);
+	assert_true(daemon_ended(&f->run, &err) < 0);
+	assert_string_equal(err.step, "cgroup");
+	assert_non_null(strstr(err.message, "has not set the limits"));
+	/* No program begins: neither now nor when the agent says that it is ready. */
+	cell->link.reports.state = REPORT_READY;
+	assert_int_equal(daemon_ready(&f->run), 0);
+	cell->link.reports.state = REPORT_NEW;
+	assert_int_equal(cell->link.phase, ASSIGN_NOTHING);
+}
+
+/* Brig may kill the container's process: it does not ask the daemon. */
+static void a_container_without_limits_is_killed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->pid = start_process();
+	begin(f);
+	go(f, DAEMON_ENDING);
+	assert_int_equal(f->seen[DAEMON_REMOVE], 0);
+	assert_refused(f);
+	go_on(f);
+	assert_refused(f);
+	end(f);
+	end_process(f);
+}
+
+/* An ordinary user may not: the daemon is asked, and refuses, hangs up or says nothing. */
+static void a_container_without_limits_is_removed(void **state)
+{
+	struct fixture *f = *state;
+
+	if (geteuid() != 0) {
+		skip();
+	}
+	for (enum way way = RIGHT; way <= SILENT; way++) {
+		memset(f->seen, 0, sizeof(f->seen));
+		f->pid = start_process();
+		f->wrong = DAEMON_REMOVE;
+		f->way = way;
+		begin(f);
+		go(f, DAEMON_INSPECT);
+		assert_int_equal(setresuid(1, 1, 0), 0);
+		go(f, way == SILENT ? DAEMON_REMOVE : DAEMON_ENDING);
+		for (unsigned i = 0; i < TURNS && f->seen[DAEMON_REMOVE] == 0; i++) {
+			assert_int_equal(daemon_on_call(&f->run), 0);
+			serve(f, 1);
+		}
+		assert_int_equal(f->seen[DAEMON_REMOVE], 1);
+		assert_int_equal(setresuid(0, 0, 0), 0);
+		if (way != SILENT) {
+			assert_refused(f);
+		}
+		end_process(f);
+		go_on(f);
+		/* The answer comes after that. */
+		while (f->kept_count > 0) {
+			close(f->kept[--f->kept_count]);
+		}
+		assert_int_equal(daemon_on_call(&f->run), 0);
+		assert_true(daemon_of(&f->run)->call.fd < 0);
+		f->run.cell_alarm_ns = 0;
+		assert_refused(f);
+		end(f);
+	}
+}
+
 /* The container is removed after that, by a thread that waits for the daemon instead. */
 static void a_closed_cell_leaves_no_container(void **state)
 {
@@ -385,6 +523,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_refusal_ends_the_cell, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_lost_connection_ends_the_cell, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_container_that_stays_ends_the_cell, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_container_without_limits_is_killed, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_container_without_limits_is_removed, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_closed_cell_leaves_no_container, set_up,
 						tear_down),

@@ -16,7 +16,8 @@
 #include "base/cleanup.h"
 #include "daemon/daemon.h"
 
-#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define ID              "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define OTHER_ID(digit) "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde" digit
 
 /* --- the stream ------------------------------------------------------------------------------- */
 
@@ -117,6 +118,32 @@ static void floods_of_messages_end_a_turn(void **state)
 	assert_int_equal(errno, EINTR);
 }
 
+/* Nor are they without an end: the bytes that are returned do not count them. */
+static void floods_of_messages_end_the_stream(void **state)
+{
+	static const struct {
+		const char *frame;
+		size_t size;
+	} kinds[] = { { "\2\0\0\0\0\0\0\0", 8 }, { "\2\0\0\0\0\0\0\1x", 9 } };
+	struct wire *wire = *state;
+	char text[8];
+
+	for (size_t kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
+		unsigned turns = 0;
+		wire->demux = (struct demux){ 0 };
+		do {
+			for (int i = 0; i < 16; i++) {
+				put(wire, kinds[kind].frame, kinds[kind].size);
+			}
+			assert_int_equal(get(wire, text, sizeof(text)), -1);
+			turns++;
+		} while (errno != EPROTO && turns < 2 * DEMUX_SKIPS_MAX);
+		assert_true(turns < DEMUX_SKIPS_MAX);
+		while (recv(wire->ends[0], text, sizeof(text), 0) > 0) {
+		}
+	}
+}
+
 /* --- answers ---------------------------------------------------------------------------------- */
 
 /* Of some at a time. */
@@ -174,6 +201,25 @@ static void ids_and_processes_are_checked(void **state)
 	assert_int_equal(daemon_answer_pid(&large, &pid), -EPROTO);
 }
 
+static void volumes_of_images_are_seen(void **state)
+{
+	static const struct {
+		const char *answer;
+		bool has;
+	} cases[] = { { "{\"Config\":{\"Volumes\":null}}", false },
+		      { "{\"Config\":{\"Volumes\":{}}}", false },
+		      { "{\"Config\":{}}", false },
+		      { "{}", false },
+		      { "{\"Config\":{\"Volumes\":{\"/data\":{}}}}", true },
+		      { "{", true } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct buf body = text_of(cases[i].answer);
+		assert_int_equal(daemon_answer_volumes(&body), cases[i].has);
+	}
+}
+
 static void refusals_have_a_reason(void **state)
 {
 	char reason[16];
@@ -216,13 +262,22 @@ static void only_containers_of_dead_processes_are_stale(void **state)
 	snprintf(list, sizeof(list),
 		 "[{\"Id\":\"" ID "\",\"Labels\":{\"brig.owner\":\"%s\"}},"
 		 "{\"Id\":\"" ID "\",\"Labels\":{}},{\"Id\":7},"
-		 "{\"Id\":\"" ID "\",\"State\":\"created\",\"Labels\":{\"brig.owner\":\"%s\"}},"
-		 "{\"Id\":\"" ID "\",\"State\":\"running\",\"Labels\":{\"brig.owner\":\"%s\"}},"
-		 "{\"Id\":\"" ID "\",\"Labels\":{\"brig.owner\":\"%s\"}}]",
+		 "{\"Id\":\"" OTHER_ID(
+			 "1") "\",\"State\":\"created\",\"Labels\":{\"brig.owner\":\"%s\"}},"
+			      "{\"Id\":\"" OTHER_ID(
+				      "2") "\",\"State\":\"running\",\"Labels\":{\"brig.owner\":\"%"
+					   "s\"}},"
+					   "{\"Id\":\"" OTHER_ID(
+						   "3") "\",\"Labels\":{\"brig.owner\":\"%s\"}}]",
 		 own, closed.text, closed.text, dead);
 	struct buf body = text_of(list);
-	assert_int_equal(daemon_answer_stale(&body, own, ids), 2);
-	assert_string_equal(ids[0], ID);
+	size_t count = 0;
+	assert_int_equal(daemon_answer_stale(&body, own, ids, &count), 6);
+	assert_int_equal(count, 3);
+	assert_string_equal(ids[0], OTHER_ID("1"));
+	/* Another list has some of them again. */
+	assert_int_equal(daemon_answer_stale(&body, own, ids, &count), 6);
+	assert_int_equal(count, 3);
 	daemon_owner_end(&owner);
 }
 
@@ -237,6 +292,7 @@ static void containers_have_walls(void **state)
 		"\"User\":\"1000:1000\"",   "\"Privileged\":false",
 		"\"Memory\":67108864",      "\"MemorySwap\":67108864",
 		"\"PidsLimit\":9",          "\"brig.owner\":\"me\"",
+		"\"Test\":[\"NONE\"]",      "\"NonRecursive\":true",
 	};
 	static const struct spec spec = { .provider = &docker_provider,
 					  .limits = { .memory_bytes = 64u << 20,
@@ -283,7 +339,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(frames_come_byte_by_byte, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(other_streams_are_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(floods_of_messages_end_a_turn, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(floods_of_messages_end_the_stream, set_up,
+						tear_down),
 		cmocka_unit_test(versions_are_read),
+		cmocka_unit_test(volumes_of_images_are_seen),
 		cmocka_unit_test(ids_and_processes_are_checked),
 		cmocka_unit_test(refusals_have_a_reason),
 		cmocka_unit_test(only_containers_of_dead_processes_are_stale),
