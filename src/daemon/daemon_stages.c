@@ -362,8 +362,8 @@ static void be_over(struct run *run)
 }
 
 /*
- * Where its first process is known, its end is waited for, and no program begins any more. What
- * the daemon says about it does not count.
+ * Where its first process is known, its end is waited for, and no program begins any more. The
+ * daemon's word about it does not count.
  */
 static void await_end(struct run *run)
 {
