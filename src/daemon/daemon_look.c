@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,10 +21,11 @@
 #include "kernel/mountinfo.h"
 
 /* A line is about a hundred bytes, and a language has some hundred files. */
-#define FILE_BYTES 1048576u
-#define LINES_MAX  8192u
-#define PROGRAM_ID 1000u
-#define AGENT_NAME "brig-agent" /* as the kernel names its process */
+#define FILE_BYTES  1048576u
+#define LINES_MAX   8192u
+#define SMALL_BYTES 1048576u
+#define PROGRAM_ID  1000u
+#define AGENT_NAME  "brig-agent" /* as the kernel names its process */
 
 struct sight {
 	const struct daemon_cell *cell;
@@ -62,16 +62,26 @@ static int read_of(pid_t pid, const char *name, struct buf *ret)
 
 /* --- mounts ----------------------------------------------------------------------------------- */
 
+enum use {
+	USE_PROGRAM, /* the program's, with the limit of the disk */
+	USE_ROOT,    /* of the container's root, who is not there; or small */
+	USE_KERNEL,  /* no files are kept there */
+};
+
 /* The places that may be mounted for writing, and how daemons mount them. */
 static const struct {
 	const char *path, *type;
-	bool limited; /* one of the program's, with the limit of the disk */
+	enum use use;
 } places[] = {
-	{ "/sandbox", "tmpfs", true },        { "/tmp", "tmpfs", true },
-	{ "/dev/shm", "tmpfs", true },        { "/proc", "proc", false },
-	{ "/dev", "tmpfs", false }, /* these are the container's root's, who is not there */
-	{ "/dev/pts", "devpts", false },      { "/dev/mqueue", "mqueue", false },
-	{ "/sys/fs/cgroup", "tmpfs", false }, /* the directories of version 1 */
+	{ "/sandbox", "tmpfs", USE_PROGRAM },
+	{ "/tmp", "tmpfs", USE_PROGRAM },
+	{ "/dev/shm", "tmpfs", USE_PROGRAM },
+	{ "/proc", "proc", USE_KERNEL },
+	{ "/dev", "tmpfs", USE_ROOT },
+	{ "/dev/pts", "devpts", USE_KERNEL },
+	{ "/dev/mqueue", "mqueue", USE_KERNEL },
+	/* The directories of version 1: with crun (1.8) all may write there, a megabyte. */
+	{ "/sys/fs/cgroup", "tmpfs", USE_ROOT },
 };
 
 /* With ids of its own a container has the host's devices, each bound. */
@@ -90,6 +100,21 @@ static uint64_t size_of(const struct mountinfo *line)
 		at++;
 	}
 	return sysinfo(&host) < 0 ? UINT64_MAX : (uint64_t)host.totalram * host.mem_unit / 2;
+}
+
+static bool is_too_large(const struct sight *sight, const struct mountinfo *line, enum use use)
+{
+	const char *mode = strstr(line->rest, ",mode=755");
+
+	switch (use) {
+	case USE_PROGRAM:
+		return size_of(line) > sight->disk_bytes;
+	case USE_ROOT:
+		return (!mode || mode > line->rest + strcspn(line->rest, "\n")) &&
+		       size_of(line) > SMALL_BYTES;
+	default:
+		return false;
+	}
 }
 
 /* "/dev/null" over a file that would show something of the host. */
@@ -123,9 +148,7 @@ static const char *writable_wrong(const struct sight *sight, const struct mounti
 		if (!mountinfo_is_type(line, places[i].type)) {
 			return "can be written, and is another file system";
 		}
-		return places[i].limited && size_of(line) > sight->disk_bytes
-			       ? "is larger than limits.disk"
-			       : NULL;
+		return is_too_large(sight, line, places[i].use) ? "is larger than it may be" : NULL;
 	}
 	return is_mask(line) || is_device(line) ? NULL : "can be written";
 }
@@ -186,15 +209,23 @@ static const char *value_of(const char *status, const char *name)
 	return at ? at + strlen(begin) : NULL;
 }
 
+static bool take_number(const char **at, uint64_t *ret)
+{
+	char *end = NULL;
+
+	*ret = strtoull(*at, &end, 10);
+	bool taken = end != *at;
+	*at = end;
+	return taken;
+}
+
 /* The user of the program, as it is seen from here: lines of "INSIDE OUTSIDE COUNT". */
 static uint64_t user_outside(const char *map)
 {
 	uint64_t inside, outside, count;
-	int used = 0;
 
-	for (; sscanf(map, "%" SCNu64 " %" SCNu64 " %" SCNu64 "%n", &inside, &outside, &count,
-		      &used) == 3;
-	     map += used) {
+	while (take_number(&map, &inside) && take_number(&map, &outside) &&
+	       take_number(&map, &count)) {
 		if (PROGRAM_ID >= inside && PROGRAM_ID - inside < count) {
 			return outside + (PROGRAM_ID - inside);
 		}
@@ -271,7 +302,7 @@ int daemon_look(struct daemon_cell *cell, uint64_t disk_bytes)
 	int r = read_of(cell->pid, "mountinfo", &mounts);
 	r = r < 0 ? r : read_of(cell->pid, "status", &status);
 	r = r < 0 ? r : read_of(cell->pid, "uid_map", &users);
-	if (r == 0) {
+	if (r == 0 && mounts.data && status.data && users.data) {
 		const struct daemon_seen seen = { mounts.data, status.data, users.data };
 		r = daemon_look_at(cell, disk_bytes, &seen, why, sizeof(why));
 	}

@@ -66,6 +66,9 @@ static void only_our_places_can_be_written(void **state)
 		{ "2 1 8:1 /lib /usr/lib ro - ext4 /dev/x rw\n", true },
 		{ "2 1 8:1 /lib /usr/lib/a/b ro - ext4 /dev/x rw\n", true },
 		{ "2 1 8:1 /x /run ro - tmpfs tmpfs rw\n", true },
+		{ "2 1 0:10 / /sys/fs/cgroup rw - tmpfs cgroup rw,size=1024k\n", true },
+		{ "2 1 0:10 / /sys/fs/cgroup rw - tmpfs cgroup rw,size=1028k\n", false },
+		{ "2 1 0:10 / /dev rw,nosuid - tmpfs tmpfs rw,size=65536k\n", false },
 		/* A volume; a place of another kind, or larger; a bind; a mount beneath a bind. */
 		{ "2 1 8:1 /volumes/x /data rw - ext4 /dev/x rw\n", false },
 		{ "2 1 8:1 /volumes/x /sandbox/data rw - ext4 /dev/x rw\n", false },
