@@ -83,6 +83,7 @@ struct agent {
 	bool has_ids;      /* of the program's own: */
 	uid_t user;
 	gid_t group;
+	bool stays;   /* after its last frame: see FRAME_AGENT_STAYS */
 	bool returns; /* the files, at the end: */
 	struct frame_bounds bounds;
 
@@ -117,6 +118,8 @@ void agent_fail(struct agent *agent, enum frame_step step, int errnum);
 void agent_reap(struct agent *agent);
 /* Ends the agent, and everything with it. */
 _Noreturn void agent_leave(const struct agent *agent);
+/* After the last frame: at once, or when the stream ends. */
+_Noreturn void agent_finish(const struct agent *agent);
 
 /* Moves a descriptor above those of the program's process. It, or -1. */
 int agent_lift(int fd);

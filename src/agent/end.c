@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ends: of the program, of all others, and of the agent itself. */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -23,6 +24,21 @@ _Noreturn void agent_leave(const struct agent *agent)
 {
 	kill_rest(agent);
 	_exit(0);
+}
+
+_Noreturn void agent_finish(const struct agent *agent)
+{
+	struct pollfd stream = { .fd = agent->in, .events = POLLIN };
+	char dropped[512];
+
+	kill_rest(agent);
+	while (agent->stays && (poll(&stream, 1, -1) >= 0 || errno == EINTR)) {
+		ssize_t n = read(agent->in, dropped, sizeof(dropped));
+		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+			break;
+		}
+	}
+	agent_leave(agent);
 }
 
 static uint64_t time_ns(const struct timeval *time)

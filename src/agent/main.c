@@ -215,7 +215,7 @@ static void flush(struct agent *agent)
 	}
 	agent->out_at = agent->out_size = 0;
 	if (agent->state == AGENT_OVER) {
-		agent_leave(agent);
+		agent_finish(agent);
 	}
 }
 
@@ -385,6 +385,11 @@ int main(int argc, char **argv)
 {
 	static struct agent agent; /* large, and all zero in the file */
 
+	if (argc > 1 && strcmp(argv[1], FRAME_AGENT_STAYS) == 0) {
+		agent.stays = true;
+		argc--;
+		argv++;
+	}
 	if (close_descriptors() < 0 || (argc > 1 && own_places(argv + 1) < 0)) {
 		return 125;
 	}

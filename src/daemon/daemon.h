@@ -204,6 +204,7 @@ struct daemon_cell {
 	int over;                       /* owned: a timer: the cell ends with it */
 	bool attached, asked;
 	bool doomed;           /* it is to be removed as soon as it can be */
+	bool released;         /* the agent was told that all has arrived */
 	bool seen_exit;        /* its figures after the program's end were read */
 	struct brig_error err; /* why it was not built */
 	bool failed;

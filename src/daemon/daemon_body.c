@@ -213,7 +213,7 @@ void daemon_body_write(const struct daemon_container *container, struct buf *out
 	json_open(&json, NULL, '{');
 	json_text(&json, "Image", container->image);
 	put_texts(&json, "Entrypoint", DAEMON_AGENT);
-	put_texts(&json, "Cmd", NULL);
+	put_texts(&json, "Cmd", FRAME_AGENT_STAYS);
 	put_texts(&json, "Env", NULL);
 	json_text(&json, "User", PROGRAM);
 	json_text(&json, "WorkingDir", "/");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -183,6 +184,21 @@ static int on_end(struct run *run)
 	return 1;
 }
 
+/*
+ * The agent has said all, and stays: Podman ends a stream as soon as it cannot pass on to the
+ * container, and drops what it has from there.
+ */
+static void release_agent(struct daemon_cell *cell)
+{
+	if (cell->released || cell->link.reports.state != REPORT_OVER) {
+		return;
+	}
+	cell->released = true;
+	if (cell->pidfd < 0 || sys_pidfd_send_signal(cell->pidfd, SIGKILL) < 0) {
+		shutdown(cell->link.fd, SHUT_WR);
+	}
+}
+
 static int on_link(struct run *run, unsigned event)
 {
 	struct daemon_cell *cell = daemon_of(run);
@@ -192,6 +208,7 @@ static int on_link(struct run *run, unsigned event)
 		cell->seen_exit = true;
 		look_last(run);
 	}
+	release_agent(cell);
 	if (r < 0 && cell->link.error) {
 		run->build_failed = true;
 		run->provider->kill(run);

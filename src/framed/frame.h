@@ -25,6 +25,12 @@
 /* The largest memory file of a value. */
 #define FRAME_VALUE_MAX 81920u
 #define FRAME_VERSION   4u
+/*
+ * The agent's first argument, where something between the two drops what it has not yet passed on
+ * to brig as soon as it cannot pass on to the agent: it stays after its last frame, until its stream
+ * ends.
+ */
+#define FRAME_AGENT_STAYS "--stay"
 /* A record of net/cell_stream.h. */
 #define FRAME_RECORD_LEAST 8u
 #define FRAME_RECORD_MOST  (8u + 32768u)
