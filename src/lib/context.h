@@ -46,6 +46,11 @@ void context_use_broker(struct brig_context *context, const struct broker *broke
  * brig_context_fd() is readable when they need a step.
  */
 int context_hurry(struct brig_context *context, struct brig_error *err);
+/*
+ * Called when a cell that was made ahead is ready, or will not be. Any step of a run, and any start,
+ * may find that out: brig_context_fd() is not readable for it then.
+ */
+void context_on_cells(struct brig_context *context, void (*on_cells)(void *user), void *user);
 /* Device nodes for one cell: an fd, or -errno. */
 int context_devices(const struct brig_context *context);
 /* Is a cell for such a request being made, while none is ready? */

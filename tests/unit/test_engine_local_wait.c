@@ -323,6 +323,34 @@ static struct warm_pool *pool_of(struct fixture *fixture, const char *tenant)
 	return NULL;
 }
 
+/*
+ * Any step of a run, and any start, steps the pools too. A cell that is ready after such a step
+ * makes no descriptor readable.
+ */
+static void test_ready_meanwhile(void **state)
+{
+	static const char *const codes[] = { "import time; time.sleep(600)", "print(2)" };
+	uint64_t end = clock_now_ns() + 20000 * MS;
+	struct fixture fixture;
+	struct heard outcomes[2];
+
+	(void)state;
+	set_up_warm(&fixture, 1, 600000 * MS);
+	begin_in_line(&fixture, codes, 2, outcomes);
+	struct warm_pool *pool = pool_of(&fixture, "alice");
+	while ((!warm_pool_ready(pool) || pool->warm->ended_count) && clock_now_ns() < end) {
+		warm_step(pool->warm, 1);
+	}
+	assert_int_equal(warm_pool_ready(pool), 1);
+	finish(&fixture, &outcomes[1]);
+	assert_false(started(&outcomes[1], "cold"));
+	engine_cancel(outcomes[0].run);
+	finish(&fixture, &outcomes[0]);
+	drop(&outcomes[0]);
+	drop(&outcomes[1]);
+	teardown(&fixture);
+}
+
 static void listen_to(struct warm_pool *pool, int fd, bool *readable, bool on)
 {
 	struct epoll_event want = { .events = EPOLLIN, .data = { .ptr = readable } };
@@ -492,11 +520,17 @@ static void test_calls_are_charged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_in_time),   cmocka_unit_test(test_too_late),
-		cmocka_unit_test(test_cancelled), cmocka_unit_test(test_forgotten),
-		cmocka_unit_test(test_freed),     cmocka_unit_test(test_paused),
-		cmocka_unit_test(test_many),      cmocka_unit_test(test_another_tenant),
-		cmocka_unit_test(test_failing),   cmocka_unit_test(test_calls_are_charged),
+		cmocka_unit_test(test_in_time),
+		cmocka_unit_test(test_too_late),
+		cmocka_unit_test(test_ready_meanwhile),
+		cmocka_unit_test(test_cancelled),
+		cmocka_unit_test(test_forgotten),
+		cmocka_unit_test(test_freed),
+		cmocka_unit_test(test_paused),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_another_tenant),
+		cmocka_unit_test(test_failing),
+		cmocka_unit_test(test_calls_are_charged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -278,6 +278,7 @@ static void free_engine(struct engine *engine)
 	shares_free(&local->shares);
 	loop_remove(local->pools);
 	loop_timer_clear(&local->tidy);
+	loop_timer_clear(&local->look);
 	loop_timer_clear(&local->files_turn);
 	loop_timer_clear(&local->forks_turn);
 	brig_context_free(local->context);
@@ -325,6 +326,7 @@ static int open_context(struct local *local, const struct engine_options *option
 		return r;
 	}
 	r = context_hurry(local->context, error);
+	context_on_cells(local->context, local_wait_look_soon, local);
 	if (options->broker) {
 		context_use_broker(local->context, options->broker);
 	}

@@ -35,6 +35,7 @@ struct local {
 	struct list runs;                 /* struct engine_run: all calls under way */
 	struct list ids[LOCAL_ID_CHAINS]; /* struct engine_run: those with ids */
 	struct list waiting; /* struct engine_run: those that wait for a cell that is being made */
+	struct loop_timer look;             /* they are looked at again */
 	struct engine_run *look_next;       /* of them, while checking which can begin */
 	uint64_t patience_ns;               /* how long they wait */
 	struct list sessions;               /* struct local_session */
@@ -177,6 +178,8 @@ bool local_wait_over(struct engine_run *run);
 void local_wait_drop(struct engine_run *run);
 /* The pools have changed: starts the runs that can begin. */
 void local_wait_look(struct local *local);
+/* The same, but soon: from within a call of libbrig, in which no run can begin. */
+void local_wait_look_soon(void *user);
 
 /* --- sessions: engine_sessions.c ------------------------------------------------------------ */
 

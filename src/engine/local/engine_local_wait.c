@@ -83,8 +83,26 @@ static void impatient(void *user)
 	local_wait_over(user);
 }
 
+static void look(void *user)
+{
+	local_wait_look(user);
+}
+
+void local_wait_look_soon(void *user)
+{
+	struct local *local = user;
+
+	if (!local->look.place && LIST_FIRST(&local->waiting, struct engine_run, waiting_node)) {
+		local->look.due = look;
+		local->look.user = local;
+		/* Without a timer they still have their patience. */
+		(void)loop_timer_set(local->loop, &local->look, clock_now_ns());
+	}
+}
+
 void local_wait_look(struct local *local)
 {
+	loop_timer_clear(&local->look);
 	/*
 	 * In order: the first of those that need the same kind of cell gets it. Runs that need
 	 * another kind, or belong to another tenant, do not wait for them. A run that begins may

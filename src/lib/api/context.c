@@ -129,6 +129,14 @@ int context_hurry(struct brig_context *context, struct brig_error *err)
 	return r;
 }
 
+void context_on_cells(struct brig_context *context, void (*on_cells)(void *user), void *user)
+{
+	if (context->warm) {
+		context->warm->on_cells = on_cells;
+		context->warm->user = user;
+	}
+}
+
 int context_devices(const struct brig_context *context)
 {
 	return broker_devices(context->brokered ? &context->broker : NULL);

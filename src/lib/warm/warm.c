@@ -127,6 +127,13 @@ void warm_free(struct warm *warm)
 	free(warm);
 }
 
+void warm_tell(const struct warm *warm)
+{
+	if (warm->on_cells) {
+		warm->on_cells(warm->user);
+	}
+}
+
 static void drop_cell(struct warm_pool *pool, unsigned index)
 {
 	warm_cell_free(warm_cell_remove(pool->cells, &pool->count, index));
@@ -134,6 +141,7 @@ static void drop_cell(struct warm_pool *pool, unsigned index)
 
 static void fail(struct warm_pool *pool)
 {
+	warm_tell(pool->warm);
 	if (++pool->failures >= FAILURES_MAX) {
 		pool->rest_until_ns = clock_now_ns() + REST_NS;
 		pool->failures = pool->lost = 0;
@@ -238,6 +246,7 @@ static void step_cells(struct warm_pool *pool)
 		} else if (before == RUN_SETTING_UP && cell->run->state == RUN_HELD) {
 			/* A start that works says nothing about how long the cell then waits. */
 			pool->failures = pool->lost;
+			warm_tell(pool->warm);
 			context_sweep(pool->warm->context, pool->base.spec.provider);
 		}
 	}

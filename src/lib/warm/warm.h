@@ -77,6 +77,9 @@ struct warm {
 	unsigned turn;       /* which pool is the first in this step */
 	unsigned pieces;     /* units of work that are left in this step */
 	unsigned making_max; /* cells being made, in one pool */
+	/* See context_on_cells(); NULL: nobody waits. */
+	void (*on_cells)(void *user);
+	void *user;
 };
 
 /* Replaces zeros by defaults, and bounds the rest. */
@@ -84,6 +87,9 @@ void warm_options_complete(struct brig_warm_options *options);
 int warm_new(struct brig_context *context, const struct brig_warm_options *options,
 	     struct warm **ret, struct brig_error *err);
 void warm_free(struct warm *warm);
+
+/* A cell is ready, or one that was being made will not be: whoever waits for one looks again. */
+void warm_tell(const struct warm *warm);
 
 /* Ends a template; its keeper is waited for later. */
 void warm_end_template(struct warm *warm, struct template *template);

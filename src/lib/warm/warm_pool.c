@@ -332,6 +332,7 @@ void warm_pool_drop_last(struct warm_pool *pool)
 	epoll_ctl(pool->warm->epoll, EPOLL_CTL_DEL, cell->run->epoll, NULL);
 	run_end_now(cell->run, ENDING_CANCELLED); /* kills it; the kernel needs time to remove it */
 	warm_reap(pool->warm, cell);
+	warm_tell(pool->warm);
 }
 
 void warm_pool_drop(struct warm_pool *pool)
