@@ -373,7 +373,7 @@ struct brig_warm_options {
 	size_t size;           /* sizeof(struct brig_warm_options) */
 	unsigned cells_max;    /* ready ones for each kind of request (4 for each processor) */
 	unsigned pools_max;    /* kinds of request: policy, language, tenant (16) */
-	uint64_t memory_bytes; /* all ready ones together (256 MiB) */
+	uint64_t memory_bytes; /* all ready ones together (1 GiB) */
 	unsigned clones_max;   /* a template is replaced after so many (1000) */
 	uint64_t age_ns;       /* or after this time (10 minutes) */
 	bool no_templates;     /* start a new interpreter in each cell */

@@ -31,6 +31,8 @@
 #define OWN_TASKS 1024
 /* A thread of the sentry that waits in a call, one in which the program runs, and its parent. */
 #define TASKS_EACH 4
+/* The memory of a container that waits, without its interpreter. */
+#define HELD_BYTES (64ull << 20)
 
 /* There are no namespaces of the host's to enter, and the walls are not checked from outside. */
 static int ready(struct run *run)
@@ -136,6 +138,13 @@ static const char *means(enum layer layer)
 	}
 }
 
+/* The sentry and its gofer. */
+static uint64_t held_bytes(const struct spec *spec)
+{
+	(void)spec;
+	return HELD_BYTES;
+}
+
 const struct provider gvisor_provider = {
 	HELD_PROVIDER,
 	.name = "gvisor",
@@ -150,6 +159,9 @@ const struct provider gvisor_provider = {
 	.own_processes = OWN_TASKS,
 	.inner_processes = 1, /* the agent */
 	.tasks_each = TASKS_EACH,
+	/* Its kernel shows it to programs as the memory of the machine. */
+	.fixed_limits = LAYER_BIT(LAYER_CGROUP_MEMORY),
+	.held_bytes = held_bytes,
 	.setting = setting,
 	.probe = probe,
 	.probe_for = probe_for,

@@ -69,6 +69,16 @@ struct provider {
 	layer_set layers; /* that its cells can have; the host may lack some */
 	/* A cell limits memory and processes by a control group of its own kernel. */
 	bool own_groups;
+	/*
+	 * LAYER_CGROUP_MEMORY, LAYER_CGROUP_PIDS: a cell keeps these limits from its start, so that
+	 * one made ahead serves only requests with the same. 0: those of a waiting cell are changed.
+	 */
+	layer_set fixed_limits;
+	/*
+	 * The memory that a waiting cell takes of the host, without an interpreter. NULL: its
+	 * processes are the host's, and it takes little.
+	 */
+	uint64_t (*held_bytes)(const struct spec *spec);
 	/* Nothing limits the number of a program's files: it is counted. */
 	bool counts_inodes;
 	/*

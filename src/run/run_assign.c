@@ -47,11 +47,17 @@ int run_give_value(struct run *run, const struct run_options *options)
 	return r < 0 ? r : seal_value(run, options);
 }
 
-/* Sets the limits of the cell's group to those of the request. */
+/*
+ * Sets the limits of the cell's group to those of the request. A guest has a group of its own for
+ * them, and that of the host has the limits of its emulator.
+ */
 static int limit_group(struct run *run, const struct spec *spec)
 {
 	struct cgroup_limits limits = group_limits_of(spec);
 
+	if (spec->provider->own_groups) {
+		return 0;
+	}
 	return run->watch.group ? cgroup_limit(run->watch.group, &limits) : 0;
 }
 

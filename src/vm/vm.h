@@ -28,6 +28,8 @@
 /* Of the guest's kernel, beyond the program's limit; and of qemu, beyond the guest's memory. */
 #define VM_GUEST_BYTES (96ull << 20)
 #define VM_QEMU_BYTES  (256ull << 20)
+/* Of both, while it waits: what is used of them. */
+#define VM_HELD_BYTES (224ull << 20)
 /* The holder, the monitor and its threads: the program's processes are the guest's. */
 #define VM_GROUP_TASKS 50
 #define VM_BOOT_NS     180000000000ull
@@ -92,6 +94,8 @@ int vm_monitor_equip(struct held_cell *held, const struct vm_machine *machine);
 void vm_monitor_list(struct buf *out);
 /* The guest's memory for a limit: one of a few sizes, because each has its own saved state. */
 uint64_t vm_memory(uint64_t limit_bytes);
+/* The memory of the host that it takes while it waits: not all pages of the guest are used. */
+uint64_t vm_held_bytes(const struct spec *spec);
 /* The limits of its group on the host, once it is ready. */
 struct held_group vm_group(const struct vm_machine *machine);
 

@@ -24,6 +24,15 @@ uint64_t vm_memory(uint64_t limit_bytes)
 	return size * MIB;
 }
 
+/*
+ * qemu, the guest's kernel, its image's pages, agent and interpreter were 200 MiB in tests; a
+ * kernel's table of pages is a 64th of all memory.
+ */
+uint64_t vm_held_bytes(const struct spec *spec)
+{
+	return VM_HELD_BYTES + vm_memory(spec->limits.memory_bytes) / 64;
+}
+
 struct held_group vm_group(const struct vm_machine *machine)
 {
 	return (struct held_group){ .memory_bytes = machine->memory_bytes + VM_QEMU_BYTES,

@@ -177,6 +177,8 @@ const struct provider vm_provider = {
 		     ABILITY_BIT(ABILITY_SESSIONS),
 	.layers = VM_LAYERS,
 	.own_groups = true,
+	.fixed_limits = LAYER_BIT(LAYER_CGROUP_MEMORY) | LAYER_BIT(LAYER_CGROUP_PIDS),
+	.held_bytes = vm_held_bytes,
 	.keeps_files = true,
 	.network_by_stream = true,
 	.answer_ns = 5000000000ull, /* emulation on a busy host */

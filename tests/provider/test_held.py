@@ -60,10 +60,14 @@ def test_limits_of_the_request(held, code, options, status):
 
 
 def test_limits_differ_from_the_pool(held):
-    """The container waits with the limits of its policy; those of the request replace them."""
+    """
+    The container waits with the limits of its policy, and those of the request replace them; or, where they cannot,
+    with those of the request.
+    """
     result = held.python("import resource as r; print(r.getrlimit(r.RLIMIT_NOFILE)[0]); "
                         "x = bytearray(1 << 30)", *WARM, "--open-files", "40", "--memory", "64M")
     assert result["stdout"] == "40\n" and result["status"] in ("memory_limit", "failed"), result
+    assert result["start"] == "warm", result
 
 
 def test_a_value_is_not_from_the_pool(held):

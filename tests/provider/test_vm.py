@@ -265,3 +265,32 @@ def test_abilities():
                           check=False)
     (found,) = [one for one in json.loads(done.stdout)["providers"] if one["name"] == "vm"]
     assert set(found["abilities"]) == {"walls", "own-root", "network", "call-rules", "hold", "value", "sessions"}
+
+
+def test_limits_of_a_machine_made_ahead(machine):
+    """It is made for them: a program between those of its request and those of the policy is ended."""
+    fill = "printf -v x '%*s' 120000000 ''; echo done"
+    for limits, status in ((("--memory", "64M"), "memory_limit"), ((), "ok")):
+        result = machine.bash(fill, "--start", "warm", *limits)
+        assert (result["status"], result["start"]) == (status, "warm"), result
+    many = "for i in {1..9}; do (kill -STOP $BASHPID) & done; echo done"
+    result = machine.bash(many, "--start", "warm", "--processes", "6")
+    assert result["start"] == "warm" and "done" not in result["stdout"], result
+    assert "Resource temporarily unavailable" in result["stderr"], result
+
+
+def resident(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:"))
+
+
+@pytest.mark.parametrize("lang, code", [("bash", "echo begun; kill -STOP $$"),
+                                        ("python", "print('begun', flush=True); input()")])
+def test_memory_of_a_waiting_machine(machine, lang, code):
+    """The pools count 230 MiB for one of this size, and 8 for an interpreter that waits in it."""
+    with subprocess.Popen(machine.words("--start", "warm", "--timeout", "30s", "--lang", lang, "-c", code),
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+        assert run.stdout.readline() == b"begun\n"
+        used = [resident(pid) >> 10 for pid in machines_of(run)]  # with the next one, if it is made
+        run.send_signal(signal.SIGKILL)
+    assert used and max(used) < 238, used

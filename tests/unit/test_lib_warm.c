@@ -256,6 +256,82 @@ static void test_waiting_interpreters_count(void **state)
 	warm->pools[0]->base.spec.waiting = NULL;
 }
 
+static uint64_t held_bytes(const struct spec *spec)
+{
+	return spec->limits.memory_bytes / 2;
+}
+
+static unsigned size_with(struct warm_pool *pool, const struct provider *provider)
+{
+	const struct provider *before = pool->base.spec.provider;
+
+	pool->base.spec.provider = provider;
+	unsigned size = warm_size_target(pool, pool->used_ns);
+	pool->base.spec.provider = before;
+	return size;
+}
+
+/* A cell with a kernel of its own counts with it; what it counts may depend on its limits. */
+static void test_kernels_count(void **state)
+{
+	struct place *place = *state;
+	struct warm *warm = place->brig->warm;
+	struct provider heavy = { .held_bytes = held_bytes };
+	struct brig_warm_options usual = { .size = sizeof(usual) };
+
+	warm_options_complete(&usual);
+	warm->options.memory_bytes = usual.memory_bytes;
+	warm->options.cells_max = 64;
+	want_pool(place, "alice", 0);
+	struct warm_pool *pool = warm->pools[0];
+	pool->target = 64;
+	assert_int_equal(size_with(pool, pool->base.spec.provider), 64);
+	pool->base.spec.limits.memory_bytes = 510ull << 20;
+	assert_int_equal(size_with(pool, &heavy), 4);
+	pool->base.spec.limits.memory_bytes = 256ull << 20;
+	assert_int_equal(size_with(pool, &vm_provider), 4);
+	assert_int_equal(size_with(pool, &gvisor_provider), 15);
+}
+
+/* How many pools there are, after a request with such limits. */
+static unsigned pools_with(struct place *place, uint64_t memory_bytes, uint64_t processes)
+{
+	struct brig_request like = request(NULL);
+	struct brig_error error = { 0 };
+
+	like.limits.memory_bytes = memory_bytes;
+	like.limits.processes = processes;
+	assert_non_null(warm_pool_for(place->brig->warm, &like, &error));
+	return place->brig->warm->count;
+}
+
+/* A cell that gets its limits with the request serves all of them, and others only their own. */
+static void test_fixed_limits(void **state)
+{
+	struct place *place = *state;
+	struct warm *warm = place->brig->warm;
+
+	want_pool(place, NULL, 0);
+	assert_int_equal(pools_with(place, 64 << 20, 7), 1);
+	struct prepared *base = &warm->pools[0]->base;
+	struct provider fixed = *base->spec.provider;
+	const struct brig_limits *limits = &base->spec.limits;
+	fixed.fixed_limits = LAYER_BIT(LAYER_CGROUP_MEMORY) | LAYER_BIT(LAYER_CGROUP_PIDS);
+	assert_true(warm_pool_keeps(&fixed, limits, limits));
+	/* One limit at a time. */
+	for (int i = 0; i < 2; i++) {
+		struct brig_limits other = *limits;
+		*(i ? &other.memory_bytes : &other.processes) += 1;
+		assert_true(warm_pool_keeps(base->spec.provider, limits, &other));
+		assert_false(warm_pool_keeps(&fixed, limits, &other));
+	}
+	assert_false(warm_pool_keeps(&vm_provider, limits, &(struct brig_limits){ 0 }));
+	assert_false(warm_pool_keeps(&docker_provider, limits, &(struct brig_limits){ 0 }));
+	assert_false(warm_pool_keeps(&podman_provider, limits, &(struct brig_limits){ 0 }));
+	assert_false(warm_pool_keeps(&gvisor_provider, limits, &(struct brig_limits){ 0 }));
+	assert_true(warm_pool_keeps(&oci_provider, limits, &(struct brig_limits){ 0 }));
+}
+
 /* Cells that always end while they wait are not made again and again. */
 static void test_cells_that_do_not_last(void **state)
 {
@@ -288,6 +364,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_rules_change, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_tenants_keep_their_pools, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_tenants_share_memory, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_kernels_count, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_fixed_limits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_waiting_interpreters_count, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_cells_that_do_not_last, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_smaller_pools_do_not_wait, set_up, tear_down),

@@ -40,7 +40,7 @@ void warm_options_complete(struct brig_warm_options *options)
 	options->pools_max = options->pools_max ? options->pools_max : 16;
 	options->pools_max =
 		options->pools_max < WARM_POOLS_MAX ? options->pools_max : WARM_POOLS_MAX;
-	options->memory_bytes = options->memory_bytes ? options->memory_bytes : 256u << 20;
+	options->memory_bytes = options->memory_bytes ? options->memory_bytes : WARM_MEMORY_USUAL;
 	options->clones_max = options->clones_max ? options->clones_max : 1000;
 	options->age_ns = options->age_ns ? options->age_ns : 600 * SECOND_NS;
 }

@@ -15,6 +15,8 @@
 #include "run/run.h"
 
 #define WARM_CELLS_MAX 64
+/* For hundreds of cells that share their interpreter's pages, or for four machines. */
+#define WARM_MEMORY_USUAL (1ull << 30)
 
 /* A cell that is being made, or is ready. */
 struct warm_cell {
@@ -106,6 +108,9 @@ bool warm_is_low(const struct warm *warm);
 /* The pool for such a request, made if there is none. NULL: it must start cold; err has why. */
 struct warm_pool *warm_pool_for(struct warm *warm, const struct brig_request *request,
 				struct brig_error *err);
+/* Can a cell with these limits have those of a request? See provider.fixed_limits. */
+bool warm_pool_keeps(const struct provider *provider, const struct brig_limits *built,
+		     const struct brig_limits *wanted);
 void warm_pool_free(struct warm_pool *pool);
 /* A ready cell; NULL: none. The caller owns it. */
 struct warm_cell *warm_pool_take(struct warm_pool *pool);

@@ -18,6 +18,10 @@
 /* A tenant that replaces its own pools sooner than this has more kinds than pools can serve. */
 #define CHURN_NS UINT64_C(30000000000)
 
+static const struct prepared nothing_prepared = { .ids = -1,
+						  .workdir_fd = -1,
+						  .spec = { .devices = -1 } };
+
 static bool same_text(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);
@@ -134,22 +138,40 @@ static bool same_provider(const struct warm_pool *pool, const struct brig_reques
 	       chosen == pool->base.spec.provider;
 }
 
+/* The limits of the request, by the pool's policy. */
+static int limits_wanted(const struct warm_pool *pool, const struct brig_request *request,
+			 struct brig_limits *ret, struct brig_error *err)
+{
+	const struct policy *policy = pool->base.policy;
+	struct brig_limits asked = request->limits;
+
+	if (request->clamp) {
+		policy_limits_clamp(policy, &request->limits_most, &asked);
+	}
+	return policy_limits_within(policy, &asked, &request->limits_most, ret, err);
+}
+
+bool warm_pool_keeps(const struct provider *provider, const struct brig_limits *built,
+		     const struct brig_limits *wanted)
+{
+	layer_set fixed = provider->fixed_limits;
+
+	return (!(fixed & LAYER_BIT(LAYER_CGROUP_MEMORY)) ||
+		wanted->memory_bytes == built->memory_bytes) &&
+	       (!(fixed & LAYER_BIT(LAYER_CGROUP_PIDS)) || wanted->processes == built->processes);
+}
+
 /* Only the limits that are built into a cell are compared. */
 static bool fits(const struct warm_pool *pool, const struct brig_request *request)
 {
 	const struct brig_limits *built = &pool->base.spec.limits;
-	struct brig_limits asked = request->limits, wanted;
+	struct brig_limits wanted;
 	struct brig_error unused = { 0 };
 
-	if (request->clamp) {
-		policy_limits_clamp(pool->base.policy, &request->limits_most, &asked);
-	}
 	if (pool->retired || !same_text(pool->policy, request->policy) ||
 	    !same_text(pool->tenant, request->tenant) || !same_text(pool->venv, request->venv) ||
 	    !matches_language(pool->base.runtime, request) ||
-	    policy_limits_within(pool->base.policy, &asked, &request->limits_most, &wanted,
-				 &unused) < 0 ||
-	    !same_provider(pool, request)) {
+	    limits_wanted(pool, request, &wanted, &unused) < 0 || !same_provider(pool, request)) {
 		return false;
 	}
 	/* A name may lead elsewhere for a caller that may use only the policy's. */
@@ -159,6 +181,7 @@ static bool fits(const struct warm_pool *pool, const struct brig_request *reques
 	return wanted.instructions == built->instructions &&
 	       wanted.disk_bytes == built->disk_bytes && wanted.disk_inodes == built->disk_inodes &&
 	       wanted.cpu_millicores == built->cpu_millicores &&
+	       warm_pool_keeps(pool->base.spec.provider, built, &wanted) &&
 	       (pool->base.spec.kind != CELL_STARTED || fits_started(pool, request, &wanted));
 }
 
@@ -201,6 +224,26 @@ static int check_base(const struct prepared *base, struct brig_error *err)
 	return 0;
 }
 
+/* What these cells keep from their start is that of the first request. */
+static int fix_limits(struct warm_pool *pool, const struct brig_request *request,
+		      struct brig_request *like, struct brig_error *err)
+{
+	layer_set fixed = pool->base.spec.provider->fixed_limits;
+	struct brig_limits wanted;
+	int r = fixed ? limits_wanted(pool, request, &wanted, err) : 0;
+
+	if (r < 0 || !fixed ||
+	    warm_pool_keeps(pool->base.spec.provider, &pool->base.spec.limits, &wanted)) {
+		return r;
+	}
+	like->limits.memory_bytes =
+		fixed & LAYER_BIT(LAYER_CGROUP_MEMORY) ? wanted.memory_bytes : 0;
+	like->limits.processes = fixed & LAYER_BIT(LAYER_CGROUP_PIDS) ? wanted.processes : 0;
+	prepared_done(&pool->base);
+	pool->base = nothing_prepared;
+	return prepare(pool->warm->context, like, PURPOSE_RUN, &pool->base, err);
+}
+
 /* Prepares the common part of all requests of the pool; the rest is filled in for each. */
 static int prepare_base(struct warm_pool *pool, const struct brig_request *request,
 			struct brig_error *err)
@@ -223,6 +266,7 @@ static int prepare_base(struct warm_pool *pool, const struct brig_request *reque
 	};
 	int r = prepare(pool->warm->context, &like, PURPOSE_RUN, &pool->base, err);
 
+	r = r < 0 ? r : fix_limits(pool, request, &like, err);
 	if (r < 0) {
 		return r;
 	}
@@ -312,7 +356,7 @@ static struct warm_pool *pool_new(struct warm *warm, const struct brig_request *
 	pool->warm = warm;
 	pool->uses = 1;
 	pool->born_ns = pool->used_ns = clock_now_ns();
-	pool->base = (struct prepared){ .ids = -1, .workdir_fd = -1, .spec = { .devices = -1 } };
+	pool->base = nothing_prepared;
 	pool->policy = request->policy ? strdup(request->policy) : NULL;
 	pool->tenant = request->tenant ? strdup(request->tenant) : NULL;
 	pool->listed = request->mounts_listed;

@@ -56,8 +56,10 @@ static bool host_is_short(void)
 static uint64_t bytes_of(const struct warm_pool *pool)
 {
 	const struct spec *spec = &pool->base.spec;
+	uint64_t own = spec->provider->held_bytes ? spec->provider->held_bytes(spec) : 0;
 
-	return spec->kind == CELL_STARTED || spec->waiting ? STARTED_CELL_BYTES : CELL_BYTES;
+	return own +
+	       (spec->kind == CELL_STARTED || spec->waiting ? STARTED_CELL_BYTES : CELL_BYTES);
 }
 
 static bool same_tenant(const struct warm_pool *a, const struct warm_pool *b)
