@@ -88,8 +88,8 @@ void vm_probe_for(const struct probe_report *host, uint64_t deadline_ns, const s
 		snprintf(ret->detail, sizeof(ret->detail), "emulation, by %.200s", parts.program);
 		return;
 	}
-	error_set(&err, BRIG_E_HOST, ENODEV, "KVM runs no guest on this host%s%.150s",
-		  kvm.detail[0] ? ": " : "", kvm.detail);
+	error_set(&err, BRIG_E_HOST, kvm.errnum == ETIMEDOUT ? ETIMEDOUT : ENODEV,
+		  "KVM runs no guest on this host%s%.150s", kvm.detail[0] ? ": " : "", kvm.detail);
 	error_remedy(&err, file ? "name a machine that this host can run in vm.monitor"
 				: "allow emulation in the policy: \"vm\": { \"accel\": \"auto\" }");
 	missing(&err, ret);

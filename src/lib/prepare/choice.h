@@ -12,9 +12,15 @@
 /* The time that one provider may take to show that it works, and how long that is believed. */
 #define CHOICE_PROBE_NS UINT64_C(5000000000)
 #define CHOICE_AGE_NS   UINT64_C(60000000000)
-/* A trial that was slow, as of a tool that hangs, is rare: others wait for the thread meanwhile. */
+/*
+ * A trial that was slow is rare: others wait for the thread meanwhile. Not one that had not enough
+ * time on a busy host: for an hour all runs would go to the next provider.
+ */
 #define CHOICE_SLOW_NS     UINT64_C(250000000)
 #define CHOICE_SLOW_AGE_NS UINT64_C(3600000000000)
+
+/* How long a finding is believed that took so long. */
+uint64_t choice_age_ns(const struct probe_finding *found, uint64_t taken_ns);
 
 struct choice {
 	const struct policy *policy;

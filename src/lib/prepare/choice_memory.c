@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Findings about providers, kept for a while: trying one takes as long as a run or longer. A
- * failure is kept as long as a success, so that a provider that hangs costs its deadline rarely.
+ * failure is kept as long as a success, except for one that had not enough time.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -56,6 +56,14 @@ static struct entry *find(struct choice_memory *memory, const struct spec *spec,
 	return oldest;
 }
 
+uint64_t choice_age_ns(const struct probe_finding *found, uint64_t taken_ns)
+{
+	/* A busy host is slow, and may be less busy soon: others work meanwhile. */
+	bool late = found->state == PROBE_MISSING && found->errnum == ETIMEDOUT;
+
+	return taken_ns > CHOICE_SLOW_NS && !late ? CHOICE_SLOW_AGE_NS : CHOICE_AGE_NS;
+}
+
 static void try_host(struct brig_context *context, uint64_t now_ns)
 {
 	struct choice_memory *memory = context->choices;
@@ -85,7 +93,7 @@ static void try_provider(struct choice_memory *memory, const struct spec *spec, 
 			memory->host.layers[i].state == PROBE_MISSING ? LAYER_BIT(i) : (layer_set)0;
 	}
 	uint64_t now = clock_now_ns();
-	entry->until_ns = now + (now - began > CHOICE_SLOW_NS ? CHOICE_SLOW_AGE_NS : CHOICE_AGE_NS);
+	entry->until_ns = now + choice_age_ns(&finding->found, now - began);
 }
 
 int choice_find(struct brig_context *context, const struct spec *spec,
