@@ -10,6 +10,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -54,6 +55,15 @@ int holder_confined_root(const struct holder_start *start)
 	return r < 0 || !start->urandom ? r : bind_device("/dev/urandom");
 }
 
+/* Since the warden has opened it, somebody may have put another one in its place. */
+static bool is_same(int a, int b)
+{
+	struct stat first, second;
+
+	return fstat(a, &first) == 0 && fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
+	       first.st_ino == second.st_ino;
+}
+
 /* With ids of its own the holder is not the owner of the files, and may not change them. */
 int holder_confined_files(struct holder_start *start)
 {
@@ -68,6 +78,10 @@ int holder_confined_files(struct holder_start *start)
 		int fd = low < 0 ? low : fcntl(low, F_DUPFD_CLOEXEC, 3);
 		if (fd < 0) {
 			return r < 0 ? r : -errno;
+		}
+		if (!is_same(fd, start->files.fds[i])) {
+			close(fd);
+			return -ESTALE;
 		}
 		close(start->files.fds[i]);
 		start->files.fds[i] = fd;

@@ -115,6 +115,7 @@ int vm_sum_turn(struct vm_sum *sum, uint64_t *ret);
 struct vm_cache {
 	int dir;                   /* owned */
 	char *path;                /* owned */
+	uint64_t bytes_max;        /* of all files */
 	struct file_memory *known; /* borrowed: files that were checked; NULL: none is kept */
 };
 int vm_cache_open(const char *cache_dir, struct vm_cache *ret, struct brig_error *err);
@@ -133,6 +134,11 @@ int vm_cache_seal(int fd, struct vm_sum *sum);
 /* `value`: of the sum; 0: it is not checked. */
 int vm_cache_publish(const struct vm_cache *cache, const struct vm_sum *sum, uint64_t value,
 		     const char *name);
+/*
+ * If there is too much, deletes the file that was used least recently and is not open. True: it
+ * must be called again, soon and not at once, because a large file takes a tenth of a second.
+ */
+bool vm_cache_evict(const struct vm_cache *cache, const char *keep);
 void vm_cache_remove(const struct vm_cache *cache, const char *name);
 /* Facts that are worth a file: it is there, and not older than an hour. */
 bool vm_cache_noted(const struct vm_cache *cache, const char *name);
@@ -178,6 +184,7 @@ struct vm_making {
 	struct run *run; /* owned; NULL: nothing is being made */
 	int output;      /* owned: the file */
 	bool sealed;     /* it is complete: */
+	bool published;  /* it has its name, and others may have to go */
 	struct vm_sum sum;
 	int monitor; /* owned: qemu's, for a state */
 };
@@ -205,7 +212,8 @@ struct vm_cell {
 	int timer;            /* owned: of the next attempt to get the lock */
 	uint64_t deadline_ns; /* of all making */
 	bool launched, killed;
-	bool restored; /* it comes from the state */
+	bool restored;  /* it comes from the state */
+	bool stateless; /* no state could be made for this run */
 };
 
 static inline struct vm_cell *vm_of(const struct run *run)
@@ -230,6 +238,11 @@ void vm_explain(const struct spec *spec, bool json, struct buf *out);
 void vm_probe(const struct probe_report *host, uint64_t deadline_ns, struct probe_finding *ret);
 void vm_probe_for(const struct probe_report *host, uint64_t deadline_ns, const struct spec *spec,
 		  struct probe_finding *ret);
+/*
+ * Was it the tool that failed, by itself? If not, a step of the holder has, or something has killed
+ * it, which proves nothing about its files or this host. For a cell whose agent was never ready.
+ */
+bool vm_tool_failed(const struct held_cell *held);
 /* The figures of the guest: vm_report.c. */
 void vm_report(struct run *run);
 #endif

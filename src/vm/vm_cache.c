@@ -47,6 +47,7 @@ int vm_cache_open(const char *cache_dir, struct vm_cache *ret, struct brig_error
 {
 	_cleanup_close_ int top =
 		cache_dir ? open(cache_dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	ret->bytes_max = CACHE_BYTES_MAX;
 	int r = top < 0 ? (cache_dir ? -errno : -ENOENT) : 0;
 
 	if (r == 0 && mkdirat(top, FOLDER, 0700) < 0 && errno != EEXIST) {
@@ -95,6 +96,24 @@ static int read_footer(int fd, struct stat *info, struct footer *ret)
 	return 0;
 }
 
+/*
+ * Held as long as the file is open: it keeps its name, by which a holder may open it again. Its
+ * times are those of its last use, which a mount with relatime does not keep.
+ */
+static int keep(int fd)
+{
+	static const struct timespec now[2] = { { .tv_nsec = UTIME_NOW },
+						{ .tv_nsec = UTIME_OMIT } };
+	struct stat info;
+
+	if (flock(fd, LOCK_SH | LOCK_NB) < 0 || fstat(fd, &info) < 0 || info.st_nlink == 0) {
+		return -ENOENT; /* it is being deleted */
+	}
+	/* It may be of somebody else's, and is not used then. */
+	(void)futimens(fd, now);
+	return 0;
+}
+
 int vm_cache_find(const struct vm_cache *cache, const char *name, struct vm_sum *sum)
 {
 	_cleanup_close_ int fd = openat(cache->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -103,6 +122,9 @@ int vm_cache_find(const struct vm_cache *cache, const char *name, struct vm_sum 
 
 	if (fd < 0) {
 		return -errno;
+	}
+	if (keep(fd) < 0) {
+		return -ENOENT;
 	}
 	if (read_footer(fd, &info, &footer) < 0) {
 		/* Made anew. */
@@ -170,17 +192,21 @@ static int compare_entries(const void *a, const void *b)
 	return (first->used > second->used) - (first->used < second->used);
 }
 
-/* Deletes the files that were used least recently; open ones stay as long as they are open. */
-static void evict(const struct vm_cache *cache, const char *keep)
+/* False: it is in use, or cannot be deleted. */
+static bool evict_one(const struct vm_cache *cache, const char *name)
 {
-	_cleanup_free_ struct entry *entries = calloc(ENTRIES_MAX, sizeof(*entries));
+	_cleanup_close_ int fd = openat(cache->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && unlinkat(cache->dir, name, 0) == 0;
+}
+
+static size_t list_entries(const struct vm_cache *cache, struct entry *entries, uint64_t *ret_bytes)
+{
 	int fd = openat(cache->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	uint64_t bytes = 0;
 	size_t count = 0;
 
-	for (struct dirent *entry;
-	     entries && dir && count < ENTRIES_MAX && (entry = readdir(dir));) {
+	for (struct dirent *entry; dir && count < ENTRIES_MAX && (entry = readdir(dir));) {
 		struct stat info;
 		if (strlen(entry->d_name) >= VM_NAME_MAX || entry->d_name[0] == '.' ||
 		    fstatat(cache->dir, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -192,20 +218,32 @@ static void evict(const struct vm_cache *cache, const char *keep)
 		entries[count].used = info.st_atim.tv_sec > info.st_mtim.tv_sec
 					      ? info.st_atim.tv_sec
 					      : info.st_mtim.tv_sec;
-		bytes += entries[count++].bytes;
+		*ret_bytes += entries[count++].bytes;
 	}
 	if (dir) {
 		closedir(dir);
 	}
-	if (entries) {
-		qsort(entries, count, sizeof(*entries), compare_entries);
+	return count;
+}
+
+bool vm_cache_evict(const struct vm_cache *cache, const char *keep)
+{
+	_cleanup_free_ struct entry *entries = calloc(ENTRIES_MAX, sizeof(*entries));
+	uint64_t bytes = 0;
+	size_t count = entries ? list_entries(cache, entries, &bytes) : 0;
+
+	if (bytes <= cache->bytes_max) {
+		return false;
 	}
-	for (size_t i = 0; entries && i < count && bytes > CACHE_BYTES_MAX; i++) {
-		if (strcmp(entries[i].name, keep) != 0 &&
-		    unlinkat(cache->dir, entries[i].name, 0) == 0) {
-			bytes -= entries[i].bytes;
+	qsort(entries, count, sizeof(*entries), compare_entries);
+	for (size_t i = 0; i < count; i++) {
+		/* Notes are small, and prevent work. */
+		if (entries[i].bytes && strcmp(entries[i].name, keep) != 0 &&
+		    evict_one(cache, entries[i].name)) {
+			return true;
 		}
 	}
+	return false;
 }
 
 int vm_cache_seal(int fd, struct vm_sum *sum)
@@ -235,7 +273,6 @@ int vm_cache_publish(const struct vm_cache *cache, const struct vm_sum *sum, uin
 	if (linkat(AT_FDCWD, path, cache->dir, name, AT_SYMLINK_FOLLOW) < 0 && errno != EEXIST) {
 		return -errno;
 	}
-	evict(cache, name);
 	return 0;
 }
 

@@ -19,7 +19,7 @@
 
 /* The monitor's commands: it takes the next one when the last is done. */
 #define MONITOR_GETFD   "getfd state\n"
-#define MONITOR_MIGRATE "migrate fd:state\nquit\n"
+#define MONITOR_MIGRATE "migrate fd:state\ninfo migrate\nquit\n"
 
 /* The guest waits to be saved. */
 static int save(struct run *run)
@@ -145,7 +145,7 @@ int vm_make_start(struct run *run, struct vm_making *making, bool state, struct 
 {
 	making->cell = vm_of(run);
 	making->state = state;
-	making->sealed = false;
+	making->sealed = making->published = false;
 	making->spec = spec_of(run->options.spec);
 	making->output = vm_cache_new(&making->cell->cache, &making->spec);
 	if (making->output < 0) {
@@ -160,7 +160,7 @@ int vm_make_start(struct run *run, struct vm_making *making, bool state, struct 
 	return run_start(&options, &making->run, err);
 }
 
-/* The monitor prints errors of a command, and goes on. */
+/* The monitor goes on after a command that failed; of a failed migration it prints nothing. */
 static bool is_saved(const struct vm_making *making)
 {
 	char text[8192];
@@ -170,7 +170,7 @@ static bool is_saved(const struct vm_making *making)
 		return false;
 	}
 	text[n] = '\0';
-	return !strstr(text, "Error") && !strstr(text, "nknown") && strstr(text, "quit");
+	return !strstr(text, "Error") && !strstr(text, "nknown") && strstr(text, "completed");
 }
 
 static int not_stored(const struct vm_making *making, int r, struct brig_error *err)
@@ -197,16 +197,19 @@ static int seal(struct vm_making *making, struct brig_error *err)
 /* Only states have a sum: a changed image is an error of the guest's file system. */
 static int publish(struct vm_making *making, struct brig_error *err)
 {
-	const struct vm_names *names = &making->cell->names;
+	const struct vm_cache *cache = &making->cell->cache;
+	const char *name = making->state ? making->cell->names.state : making->cell->names.image;
 	uint64_t value = 0;
-	int r = making->state ? vm_sum_turn(&making->sum, &value) : 1;
 
-	if (r == 1) {
-		r = vm_cache_publish(&making->cell->cache, &making->sum, value,
-				     making->state ? names->state : names->image);
-		r = r < 0 ? r : 1;
+	if (making->published) {
+		return !vm_cache_evict(cache, name);
 	}
-	return r < 0 ? not_stored(making, r, err) : r;
+	int r = making->state ? vm_sum_turn(&making->sum, &value) : 1;
+	if (r == 1) {
+		r = vm_cache_publish(cache, &making->sum, value, name);
+		making->published = r == 0;
+	}
+	return r < 0 ? not_stored(making, r, err) : 0;
 }
 
 int vm_make_step(struct vm_making *making, struct brig_error *err)

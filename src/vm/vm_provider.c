@@ -104,18 +104,20 @@ static void kill_cell(struct run *run)
 	}
 }
 
-/* A state that does not start is not used again; nor is KVM, if it lets a machine hang. */
+/* A state from which qemu does not start is not used again; nor is KVM, if it lets a machine hang. */
 static int ended(struct run *run, struct brig_error *err)
 {
 	const struct vm_cell *cell = vm_of(run);
-	bool silent = held_of(run)->link.reports.state == REPORT_NEW;
+	const struct held_cell *held = held_of(run);
+	bool silent = held->link.reports.state == REPORT_NEW;
 	int r = held_ended(run, err);
 
-	if (r < 0 && cell->launched && !cell->restored && held_of(run)->late && !cell->killed &&
+	if (r < 0 && cell->launched && !cell->restored && held->late && !cell->killed &&
 	    cell->machine.accel == VM_ACCEL_KVM && cell->machine.file) {
 		vm_cache_note(&cell->cache, cell->names.no_kvm);
 	}
-	if (r < 0 && cell->launched && cell->restored && silent) {
+	if (r < 0 && cell->launched && cell->restored && silent && held->early &&
+	    held->tool_status != 0 && vm_tool_failed(held)) {
 		vm_cache_remove(&cell->cache, cell->names.state);
 		vm_cache_note(&cell->cache, cell->names.no_state);
 		error_remedy(err, "run it again: the saved state of the machine was deleted, and "

@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -332,7 +333,8 @@ int vm_advance(struct run *run, struct brig_error *err)
 	int r = name_all(run, err);
 
 	r = r == 1 ? obtain(run, false, &cell->image, err) : r;
-	if (r == 1 && !cell->machine.file && !vm_cache_noted(&cell->cache, cell->names.no_state)) {
+	if (r == 1 && !cell->machine.file && !cell->stateless &&
+	    !vm_cache_noted(&cell->cache, cell->names.no_state)) {
 		r = obtain(run, true, &cell->state, err);
 		if (r < 0) {
 			/* Slower, but not in vain. */
@@ -359,10 +361,30 @@ static int give_up(struct run *run, const struct brig_error *err)
 	return 1;
 }
 
-/* A state that cannot be made costs time only, unless it was the trial of KVM. */
-static int state_failed(struct vm_cell *cell, bool started, struct brig_error *err)
+bool vm_tool_failed(const struct held_cell *held)
 {
+	int status = (int)held->tool_status;
+
+	/* 127: it was not executed. */
+	return held->has_handles && held->tool_done && !held->refused && !held->build_errnum &&
+	       WIFEXITED(status) && WEXITSTATUS(status) != 127;
+}
+
+/*
+ * A state that cannot be made costs time only, unless it was the trial of KVM: there a guest that
+ * ends early, or does not start at all, is a failure too. If something else has failed, nothing is
+ * noted, and this run starts without a state.
+ */
+static int state_failed(struct vm_cell *cell, const struct held_cell *held, struct brig_error *err)
+{
+	bool started = held->link.reports.state != REPORT_NEW;
+
+	cell->stateless = true;
+	if (!vm_tool_failed(held) && !held->late) {
+		return 0;
+	}
 	if (cell->machine.accel == VM_ACCEL_KVM && !started) {
+		cell->stateless = false; /* of the other machine */
 		vm_cache_note(&cell->cache, cell->names.no_kvm);
 		return take_tcg(cell, err);
 	}
@@ -373,13 +395,16 @@ static int state_failed(struct vm_cell *cell, bool started, struct brig_error *e
 static int end_making(struct run *run, int r, struct brig_error *err)
 {
 	struct vm_cell *cell = vm_of(run);
-	bool state = cell->making.state;
-	bool started = held_of(cell->making.run)->link.reports.state != REPORT_NEW;
 
 	epoll_ctl(run->epoll, EPOLL_CTL_DEL, cell->making.run->epoll, NULL);
-	vm_make_done(&cell->making);
 	/* A caller who cancels proves nothing about this host. */
-	return r > 0 || cell->killed ? 0 : state ? state_failed(cell, started, err) : r;
+	if (r > 0 || cell->killed) {
+		r = 0;
+	} else if (cell->making.state) {
+		r = state_failed(cell, held_of(cell->making.run), err);
+	}
+	vm_make_done(&cell->making);
+	return r;
 }
 
 int vm_on_making(struct run *run)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "lib/prepare/choice.h"
 #include "vm/vm.h"
 
 #define MIB (1ull << 20)
@@ -261,13 +263,111 @@ static void test_cache(void **state)
 	assert_int_equal(rmdir(top), 0);
 }
 
+static void used_at(const struct vm_cache *cache, const char *name, time_t when)
+{
+	const struct timespec times[2] = { { .tv_sec = when }, { .tv_sec = when } };
+
+	assert_int_equal(utimensat(cache->dir, name, times, 0), 0);
+}
+
+static bool is_there(const struct vm_cache *cache, const char *name)
+{
+	return faccessat(cache->dir, name, F_OK, 0) == 0;
+}
+
+/* The least recently used ones are deleted, one at a time, and none that is open. */
+static void test_eviction(void **state)
+{
+	static const char *const names[] = { "root-a", "root-b", "root-c", "root-d", "root-e" };
+	char top[] = "/tmp/brig-test-vm-XXXXXX";
+	struct vm_cache cache = { .dir = -1 };
+	struct brig_error err = { 0 };
+
+	(void)state;
+	assert_non_null(mkdtemp(top));
+	assert_int_equal(vm_cache_open(top, &cache, &err), 0);
+	vm_cache_note(&cache, "no-x");
+	used_at(&cache, "no-x", 1);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		make_file(&cache, names[i], "content");
+		used_at(&cache, names[i], 1000 + (time_t)i);
+	}
+	assert_false(vm_cache_evict(&cache, names[0]));
+	cache.bytes_max = 1;
+	/* The first was used just now, the second is in use, and the last is the new one. */
+	close(find(&cache, names[0]));
+	_cleanup_close_ int open_one = find(&cache, names[1]);
+	used_at(&cache, names[1], 1001);
+	assert_true(vm_cache_evict(&cache, names[4]));
+	assert_false(is_there(&cache, names[2]));
+	assert_true(is_there(&cache, names[0]) && is_there(&cache, names[3]));
+	assert_true(vm_cache_evict(&cache, names[4]));
+	assert_false(is_there(&cache, names[3]));
+	assert_true(vm_cache_evict(&cache, names[4]));
+	assert_false(is_there(&cache, names[0]));
+	assert_false(vm_cache_evict(&cache, names[4]));
+	close_fd(&open_one);
+	assert_true(vm_cache_evict(&cache, names[4]));
+	assert_false(vm_cache_evict(&cache, names[4]));
+	assert_true(is_there(&cache, names[4]) && is_there(&cache, "no-x"));
+	vm_cache_remove(&cache, names[4]);
+	vm_cache_remove(&cache, "no-x");
+	assert_int_equal(unlinkat(AT_FDCWD, cache.path, AT_REMOVEDIR), 0);
+	vm_cache_done(&cache);
+	assert_int_equal(rmdir(top), 0);
+}
+
+/* Only the tool's own failure says something about a state, or about KVM. */
+static void test_blame(void **state)
+{
+	static const struct brig_error refused = { 0 };
+	const struct held_cell failed = { .has_handles = true,
+					  .tool_done = true,
+					  .tool_status = 1 << 8 };
+	struct held_cell held = failed;
+
+	(void)state;
+	assert_true(vm_tool_failed(&held));
+	held.tool_status = 127 << 8; /* it was not executed */
+	assert_false(vm_tool_failed(&held));
+	held.tool_status = SIGKILL;
+	assert_false(vm_tool_failed(&held));
+	held = failed;
+	held.build_errnum = ENOMEM;
+	assert_false(vm_tool_failed(&held));
+	held = failed;
+	held.has_handles = false;
+	assert_false(vm_tool_failed(&held));
+	held = failed;
+	held.tool_done = false;
+	assert_false(vm_tool_failed(&held));
+	held = failed;
+	held.refused = (struct brig_error *)(uintptr_t)&refused;
+	assert_false(vm_tool_failed(&held));
+}
+
+/* A trial that had not enough time is repeated soon, other slow ones are not. */
+static void test_age_of_findings(void **state)
+{
+	struct probe_finding found = { .state = PROBE_MISSING, .errnum = ENODEV };
+
+	(void)state;
+	assert_int_equal(choice_age_ns(&found, 1), CHOICE_AGE_NS);
+	assert_int_equal(choice_age_ns(&found, CHOICE_SLOW_NS + 1), CHOICE_SLOW_AGE_NS);
+	found.errnum = ETIMEDOUT;
+	assert_int_equal(choice_age_ns(&found, CHOICE_SLOW_NS + 1), CHOICE_AGE_NS);
+	found.state = PROBE_OK;
+	assert_int_equal(choice_age_ns(&found, CHOICE_SLOW_NS + 1), CHOICE_SLOW_AGE_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory), cmocka_unit_test(test_command),
 		cmocka_unit_test(test_initrd), cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_sum),    cmocka_unit_test(test_naming),
-		cmocka_unit_test(test_group),
+		cmocka_unit_test(test_group),  cmocka_unit_test(test_eviction),
+		cmocka_unit_test(test_blame),  cmocka_unit_test(test_age_of_findings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
