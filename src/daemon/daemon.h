@@ -291,11 +291,11 @@ int daemon_layer_of(const char *step);
 #define DAEMON_ABILITIES                                                                           \
 	(ABILITY_BIT(ABILITY_WALLS) | ABILITY_BIT(ABILITY_OWN_ROOT) |                              \
 	 ABILITY_BIT(ABILITY_CALL_RULES) | ABILITY_BIT(ABILITY_HOLD) | ABILITY_BIT(ABILITY_VALUE))
+/* A container's group is the daemon's: its limits stay. */
 #define DAEMON_PROVIDER                                                                            \
 	.abilities = DAEMON_ABILITIES, .layers = DAEMON_LAYERS,                                    \
+	.fixed_limits = LAYER_BIT(LAYER_CGROUP_MEMORY) | LAYER_BIT(LAYER_CGROUP_PIDS),             \
 	.own_processes = 1, /* the agent */                                                        \
-		/* The group is the daemon's. */                                                   \
-		.fixed_limits = LAYER_BIT(LAYER_CGROUP_MEMORY) | LAYER_BIT(LAYER_CGROUP_PIDS),     \
 		.resolve = daemon_resolve, .groups = daemon_groups, .means = daemon_means,         \
 	.layer_of = daemon_layer_of, .launch = daemon_launch, .assign = daemon_assign,             \
 	.event = daemon_handle, .listen = daemon_listen, .mute = daemon_mute,                      \

@@ -47,8 +47,8 @@ void context_use_broker(struct brig_context *context, const struct broker *broke
  */
 int context_hurry(struct brig_context *context, struct brig_error *err);
 /*
- * Called when a cell that was made ahead is ready, or will not be. Any step of a run, and any start,
- * may find that out: brig_context_fd() is not readable for it then.
+ * Called when a cell that was made ahead is ready, or will not be. Any step of a run, and any
+ * start, may find that out: brig_context_fd() is not readable for it then.
  */
 void context_on_cells(struct brig_context *context, void (*on_cells)(void *user), void *user);
 /* Device nodes for one cell: an fd, or -errno. */

@@ -70,8 +70,9 @@ struct provider {
 	/* A cell limits memory and processes by a control group of its own kernel. */
 	bool own_groups;
 	/*
-	 * LAYER_CGROUP_MEMORY, LAYER_CGROUP_PIDS: a cell keeps these limits from its start, so that
-	 * one made ahead serves only requests with the same. 0: those of a waiting cell are changed.
+	 * LAYER_CGROUP_MEMORY, LAYER_CGROUP_PIDS: a cell keeps these limits from its start, so
+	 * that one made ahead serves only requests with the same. 0: a waiting cell gets them with
+	 * its request.
 	 */
 	layer_set fixed_limits;
 	/*

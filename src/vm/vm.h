@@ -214,6 +214,7 @@ struct vm_cell {
 	bool launched, killed;
 	bool restored;  /* it comes from the state */
 	bool stateless; /* no state could be made for this run */
+	bool private;   /* its image serves no other run */
 };
 
 static inline struct vm_cell *vm_of(const struct run *run)

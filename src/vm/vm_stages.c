@@ -32,6 +32,10 @@ void vm_cell_free(struct vm_cell *cell)
 	}
 	vm_make_done(&cell->making);
 	vm_naming_done(&cell->naming);
+	if (cell->private && cell->names.state[0]) {
+		vm_cache_remove(&cell->cache, cell->names.image);
+		vm_cache_remove(&cell->cache, cell->names.state);
+	}
 	vm_cache_done(&cell->cache);
 	buf_done(&cell->initrd);
 	close_fd(&cell->image);
@@ -108,6 +112,7 @@ int vm_prepare(struct run *run, struct brig_error *err)
 							: VM_ACCEL_KVM,
 		.memory_bytes = vm_memory(spec->limits.memory_bytes),
 	};
+	cell->private = spec->opened != NULL; /* the authority is the run's own */
 	cell->deadline_ns = clock_now_ns() + MAKING_NS;
 	cell->cache.known = run->options.checked_files;
 	int r = check_accel(cell, err);
@@ -327,14 +332,22 @@ static int name_all(struct run *run, struct brig_error *err)
 	return r < 0 ? r : 1;
 }
 
+/* For one run a state is not worth its making, unless that is the trial of KVM. */
+static bool wants_state(const struct vm_cell *cell)
+{
+	bool trial = cell->wanted == VM_ACCEL_AUTO && cell->machine.accel == VM_ACCEL_KVM;
+
+	return !cell->machine.file && !cell->stateless && (!cell->private || trial) &&
+	       !vm_cache_noted(&cell->cache, cell->names.no_state);
+}
+
 int vm_advance(struct run *run, struct brig_error *err)
 {
 	struct vm_cell *cell = vm_of(run);
 	int r = name_all(run, err);
 
 	r = r == 1 ? obtain(run, false, &cell->image, err) : r;
-	if (r == 1 && !cell->machine.file && !cell->stateless &&
-	    !vm_cache_noted(&cell->cache, cell->names.no_state)) {
+	if (r == 1 && wants_state(cell)) {
 		r = obtain(run, true, &cell->state, err);
 		if (r < 0) {
 			/* Slower, but not in vain. */

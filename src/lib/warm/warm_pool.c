@@ -224,7 +224,7 @@ static int check_base(const struct prepared *base, struct brig_error *err)
 	return 0;
 }
 
-/* What these cells keep from their start is that of the first request. */
+/* The limits that these cells keep are those of the first request. */
 static int fix_limits(struct warm_pool *pool, const struct brig_request *request,
 		      struct brig_request *like, struct brig_error *err)
 {
