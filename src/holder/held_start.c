@@ -113,21 +113,84 @@ static int make_group(struct run *run, struct holder_start *start)
 
 /* --- the holder ------------------------------------------------------------------------------- */
 
-/* 1: it is an entry that the holder needs; 0: it is not; -errno. */
+static bool is_among(const char *const *names, size_t count, const char *name, size_t length)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* These have files of many people and programs: a tool in there sees its own directory only. */
+static bool is_shared(const char *path)
+{
+	static const char *const shared[] = { "home", "root", "srv",   "tmp",
+					      "var",  "run",  "media", "mnt" };
+
+	return is_among(shared, ARRAY_SIZE(shared), path + 1, strcspn(path + 1, "/"));
+}
+
 /* A confined tool needs its program and libraries, and no other directory. */
 static bool is_top_of(const struct held_cell *held, const char *name)
 {
 	static const char *const programs[] = { "usr", "bin", "sbin", "lib", "lib32", "lib64" };
 	size_t length = strlen(name);
 
-	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
-		if (strcmp(name, programs[i]) == 0) {
-			return true;
-		}
-	}
-	return strncmp(held->path + 1, name, length) == 0 && held->path[length + 1] == '/';
+	return is_among(programs, ARRAY_SIZE(programs), name, length) ||
+	       (strncmp(held->path + 1, name, length) == 0 && held->path[length + 1] == '/' &&
+		!is_shared(held->path));
 }
 
+/* A directory of the host, if it is there. */
+static void add_place(struct holder_top *tops, size_t *count, const char *path)
+{
+	struct stat info;
+
+	if (*count < HOLDER_TOP_MAX && lstat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+		struct holder_top *top = &tops[*count];
+		*top = (struct holder_top){ 0 };
+		int n = snprintf(top->name, sizeof(top->name), "%s", path + 1);
+		*count += n > 0 && (size_t)n < sizeof(top->name);
+	}
+}
+
+/* The directory of a program; and beside one that is called `bin`, libraries and files of qemu. */
+static void add_places(const char *program, struct holder_top *tops, size_t *count)
+{
+	static const char *const beside[] = { "lib", "lib64", "share/qemu" };
+	size_t length = (size_t)(strrchr(program, '/') - program);
+	char path[HOLDER_PATH_MAX];
+
+	if (length + sizeof("share/qemu") > sizeof(path)) {
+		return;
+	}
+	snprintf(path, length + 1, "%s", program);
+	add_place(tops, count, path);
+	if (length <= 4 || strcmp(path + length - 4, "/bin") != 0) {
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(beside); i++) {
+		stpcpy(path + length - 3, beside[i]);
+		add_place(tops, count, path);
+	}
+}
+
+/* A link to the program may be in one directory, and the program in another. */
+static void add_program(const struct held_cell *held, struct holder_top *tops, size_t *count)
+{
+	_cleanup_free_ char *real = realpath(held->path, NULL);
+
+	if (held->kind->confined && is_shared(held->path)) {
+		add_places(held->path, tops, count);
+	}
+	if (held->kind->confined && real && is_shared(real) && strcmp(real, held->path) != 0) {
+		add_places(real, tops, count);
+	}
+}
+
+/* 1: it is an entry that the holder needs; 0: it is not; -errno. */
 static int read_top(int dir, const char *name, struct holder_top *ret)
 {
 	/* The holder makes these itself. */
@@ -174,6 +237,9 @@ static int list_tops(const struct held_cell *held, struct holder_top *tops, size
 		r = r < 0 ? r : 0;
 	}
 	closedir(dir);
+	if (r == 0) {
+		add_program(held, tops, ret_count);
+	}
 	return r;
 }
 

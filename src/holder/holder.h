@@ -82,7 +82,7 @@ struct holder_message {
 
 /* An entry of the host's root directory. */
 struct holder_top {
-	char name[256];
+	char name[512];   /* the path, without its first slash */
 	char target[256]; /* of a link; "": it is a directory */
 };
 

@@ -67,6 +67,23 @@ static int make_root(void)
 	return r < 0 ? r : fchdir(root) < 0 ? -errno : 0;
 }
 
+/* A directory, and those above it. */
+static int make_path(const char *name)
+{
+	char path[sizeof(((struct holder_top *)NULL)->name)];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(path); i++) {
+		path[i] = '\0';
+		r = i && (name[i] == '/' || !name[i]) ? holder_make_dir(path, 0755) : 0;
+		if (!name[i]) {
+			break;
+		}
+		path[i] = name[i];
+	}
+	return r;
+}
+
 static int bind_top(const struct holder_top *top)
 {
 	char path[HOLDER_PATH_MAX];
@@ -74,7 +91,7 @@ static int bind_top(const struct holder_top *top)
 	if (top->target[0]) {
 		return symlink(top->target, top->name) < 0 ? -errno : 0;
 	}
-	int r = holder_make_dir(top->name, 0755);
+	int r = make_path(top->name);
 	r = r < 0 ? r : holder_join_path(path, "", top->name);
 	if (r < 0) {
 		return r;

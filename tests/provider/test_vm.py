@@ -294,3 +294,23 @@ def test_memory_of_a_waiting_machine(machine, lang, code):
         used = [resident(pid) >> 10 for pid in machines_of(run)]  # with the next one, if it is made
         run.send_signal(signal.SIGKILL)
     assert used and max(used) < 238, used
+
+
+def test_qemu_sees_its_own_directory(of_vm, tmp_path_factory):
+    """Where files of many people are, it sees no more; its firmware is beside its `bin`."""
+    top = tmp_path_factory.mktemp("qemu")
+    for path in (top, top.parent, top.parent.parent):
+        path.chmod(0o755)
+    (top / "bin").mkdir()
+    (top / "secret").mkdir()
+    (top / "bin" / "qemu").symlink_to("/usr/bin/qemu-system-x86_64")
+    machine = of_vm("vm-own", qemu=str(top / "bin" / "qemu"))
+    with subprocess.Popen(machine.words("--timeout", "2m", "--lang", "bash", "-c",
+                                        "echo begun; kill -STOP $$"), stdout=subprocess.PIPE) as run:
+        assert run.stdout.readline() == b"begun\n"
+        (pid,) = machines_of(run)
+        root = pathlib.Path(f"/proc/{pid}/root")
+        if ROOT:
+            assert os.listdir(f"{root}{top}") == ["bin"] and os.listdir(f"{root}{top.parent}") == [top.name]
+        run.send_signal(signal.SIGKILL)
+    assert are_gone([pid])
