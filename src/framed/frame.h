@@ -27,8 +27,8 @@
 #define FRAME_VERSION   4u
 /*
  * The agent's first argument, where something between the two drops what it has not yet passed on
- * to brig as soon as it cannot pass on to the agent: it stays after its last frame, until its stream
- * ends.
+ * to brig as soon as it cannot pass on to the agent: it stays after its last frame, until its
+ * stream ends.
  */
 #define FRAME_AGENT_STAYS "--stay"
 /* A record of net/cell_stream.h. */

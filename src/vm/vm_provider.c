@@ -104,7 +104,7 @@ static void kill_cell(struct run *run)
 	}
 }
 
-/* A state from which qemu does not start is not used again; nor is KVM, if it lets a machine hang. */
+/* A state from which qemu does not start is not used again; nor is KVM, if a machine hangs. */
 static int ended(struct run *run, struct brig_error *err)
 {
 	const struct vm_cell *cell = vm_of(run);
