@@ -137,11 +137,26 @@ static int limit(struct cgroup *cgroup, const char **what)
 	return 0;
 }
 
+/*
+ * The parent may exist without the controllers: another brig has not enabled them yet, or the first
+ * limits of the group needed fewer of them.
+ */
+static int limit_prepared(struct cgroup *cgroup, const char **what, struct brig_error *err)
+{
+	int r = limit(cgroup, what);
+
+	if (r == -ENOENT) {
+		r = cgroup_v2_prepare(cgroup->manager, wanted(cgroup), err);
+		r = r < 0 ? r : limit(cgroup, what);
+	}
+	return r;
+}
+
 static int v2_limit(struct cgroup *cgroup)
 {
 	const char *what;
 
-	return limit(cgroup, &what);
+	return limit_prepared(cgroup, &what, NULL);
 }
 
 static int v2_create(struct cgroup *cgroup, struct brig_error *err)
@@ -156,12 +171,7 @@ static int v2_create(struct cgroup *cgroup, struct brig_error *err)
 	}
 	cgroup->dir_fd = openat(manager->trees[0].fd, group_path(cgroup, path),
 				O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	r = cgroup->dir_fd < 0 ? -errno : limit(cgroup, &what);
-	if (r == -ENOENT && cgroup->dir_fd >= 0) {
-		/* The parent exists but another brig has not enabled its controllers yet. */
-		r = cgroup_v2_prepare(manager, wanted(cgroup), err);
-		r = r < 0 ? r : limit(cgroup, &what);
-	}
+	r = cgroup->dir_fd < 0 ? -errno : limit_prepared(cgroup, &what, err);
 	if (r < 0) {
 		error_errno(err, BRIG_E_SYSTEM, -r, "cgroup v2: %s of %s in %s", what, cgroup->name,
 			    manager->where);
