@@ -42,7 +42,7 @@ struct daemon_kind {
 	const char *sockets[2];
 	const char *own_socket;   /* of an ordinary user, beneath XDG_RUNTIME_DIR; NULL: none */
 	const char *image_prefix; /* of local images */
-	const char *start;        /* the command that starts it, for the repair */
+	const char *start;        /* what systemctl has to do, for the repair */
 	bool tmpfs_details;       /* a tmpfs can have an owner, and a number of inodes */
 	bool names_ulimits;       /* without them it asks for more than the host may allow */
 	const char *covers[2];    /* directories that it would make writable; NULL: no more */

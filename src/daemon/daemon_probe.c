@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "daemon/daemon.h"
@@ -103,7 +104,8 @@ void daemon_probe(const struct daemon_kind *kind, const struct spec *spec, uint6
 
 	r = r < 0 ? r : ask_version(kind, socket, deadline_ns, &version, &err);
 	if (r == -ENOENT || r == -ECONNREFUSED) {
-		error_remedy(&err, "start it (%s); or name its socket in the policy", kind->start);
+		error_remedy(&err, "start it (systemctl %s%s); or name its socket in the policy",
+			     kind->own_socket && geteuid() != 0 ? "--user " : "", kind->start);
 	}
 	r = r < 0 ? r : ask_info(kind, socket, deadline_ns, &err);
 	if (r < 0) {

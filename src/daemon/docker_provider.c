@@ -13,7 +13,7 @@ const struct daemon_kind docker_kind = {
 	.variable = "DOCKER_HOST",
 	.sockets = { "/run/docker.sock", "/var/run/docker.sock" },
 	.image_prefix = "",
-	.start = "systemctl start docker",
+	.start = "start docker",
 	.tmpfs_details = true,
 	.settings = settings,
 };
