@@ -155,11 +155,14 @@ struct vm_names {
 	char no_kvm[VM_NAME_MAX];   /* KVM did not work, since the host was started */
 };
 #define VM_NAMING_DEPTH 64
+/* Of the files of an image, which is about as large; the cache has no more room for all. */
+#define VM_IMAGE_BYTES_MAX (4ull << 30)
 struct vm_naming {
 	const struct plan *plan; /* borrowed */
 	struct sha256 hash;
 	unsigned step;              /* of the plan, the next one */
 	unsigned left;              /* entries that may still come */
+	uint64_t bytes;             /* of the files so far */
 	DIR *dirs[VM_NAMING_DEPTH]; /* owned: being read, the outermost first */
 	unsigned depth;
 };

@@ -19,11 +19,10 @@
 #include "base/files/file_memory.h"
 #include "vm/vm.h"
 
-#define FOLDER          "vm"
-#define LOCK            "lock"
-#define CACHE_BYTES_MAX (4ull << 30)
-#define NOTE_SECONDS    3600
-#define ENTRIES_MAX     4096
+#define FOLDER       "vm"
+#define LOCK         "lock"
+#define NOTE_SECONDS 3600
+#define ENTRIES_MAX  4096
 
 static const char magic[8] = { 'B', 'R', 'I', 'G', 'V', 'M', '1', '\n' };
 struct footer {
@@ -47,7 +46,7 @@ int vm_cache_open(const char *cache_dir, struct vm_cache *ret, struct brig_error
 {
 	_cleanup_close_ int top =
 		cache_dir ? open(cache_dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	ret->bytes_max = CACHE_BYTES_MAX;
+	ret->bytes_max = VM_IMAGE_BYTES_MAX;
 	int r = top < 0 ? (cache_dir ? -errno : -ENOENT) : 0;
 
 	if (r == 0 && mkdirat(top, FOLDER, 0700) < 0 && errno != EEXIST) {

@@ -85,6 +85,10 @@ static int add_entry(struct vm_naming *naming, int parent, const char *name)
 	}
 	add_text(&naming->hash, name);
 	vm_hash_stat(&naming->hash, &info);
+	naming->bytes += S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
+	if (naming->bytes > VM_IMAGE_BYTES_MAX) {
+		return -EFBIG;
+	}
 	return S_ISDIR(info.st_mode) ? enter(naming, parent, name) : 0;
 }
 
@@ -138,6 +142,14 @@ static int add_step(struct vm_naming *naming, const struct step *step)
 
 static int failed(int r, struct brig_error *err)
 {
+	if (r == -EFBIG || r == -E2BIG) {
+		error_set(err, BRIG_E_HOST, -r,
+			  "the files of the cell's root are too many for an image: more than %s",
+			  r == -EFBIG ? "4 GiB" : "500000, or 64 directories deep");
+		error_remedy(err, "run a language instead of a program of the host, or list fewer "
+				  "files in the closure of its runtime file");
+		return r;
+	}
 	r = error_errno(err, BRIG_E_HOST, -r, "cannot read the files of the language");
 	error_remedy(err, "make them readable; or use another provider");
 	return r;

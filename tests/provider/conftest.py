@@ -77,6 +77,10 @@ CORE = {
     "test_memory_of_files", "test_dangerous_calls", "test_kernel_settings",
 }
 
+# Each takes five to fifteen seconds over an emulated serial port: in `make test` they are root's.
+SERIAL_OF_ROOT = {"test_a_large_file_in_and_out", "test_input_that_is_read_late", "test_output_that_is_read_late",
+                  "test_binary_output", "test_memory"}
+
 # Each other test of warm wasm makes a template for one run.
 WASM_WARM_CORE = {"test_nothing_is_left_for_the_next", "test_random_numbers_are_fresh",
                   "test_the_order_is_read_once", "test_descriptors", "test_a_trap_is_reported"}
@@ -158,6 +162,8 @@ def is_core(item):
         return "oci-crun" in names or "docker" in names
     if any(name in SLOW for name in names) and item.originalname in ONLY_IN_FULL:
         return False
+    if item.module.__name__ == "test_vm_machines":
+        return ROOT or item.originalname not in SERIAL_OF_ROOT
     if item.module.__name__ == "test_wasm_warm" and item.originalname not in WASM_WARM_CORE:
         return False
     return ("vm" not in names or item.originalname in VM_CORE

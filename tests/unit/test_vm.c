@@ -159,6 +159,36 @@ static void test_sum(void **state)
 }
 
 /* A tree of any size costs a turn no more than a thousand entries; every change counts. */
+/* All of /usr, for a program of the host, may be more than an image can have. */
+static void test_too_much_for_an_image(void **state)
+{
+	char dir[] = "/tmp/brig-vm-XXXXXX", file[64], name[VM_NAME_MAX];
+	struct step step = { .kind = STEP_BIND };
+	const struct plan plan = { .steps = &step, .count = 1 };
+	struct brig_error err = { 0 };
+	struct vm_naming naming;
+	int r = 0;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(file, sizeof(file), "%s/large", dir);
+	_cleanup_close_ int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)(VM_IMAGE_BYTES_MAX + 1)), 0);
+	step.bind.source = dir;
+	step.bind.target = dir;
+	vm_naming_begin(&naming, &plan);
+	while (r == 0) {
+		r = vm_naming_turn(&naming, name, &err);
+	}
+	vm_naming_done(&naming);
+	assert_int_equal(r, -EFBIG);
+	assert_non_null(strstr(err.message, "4 GiB"));
+	assert_non_null(strstr(err.remedy, "closure"));
+	unlink(file);
+	rmdir(dir);
+}
+
 static void test_naming(void **state)
 {
 	char top[] = "/tmp/brig-test-vm-XXXXXX", path[64], names[3][VM_NAME_MAX];
@@ -363,11 +393,17 @@ static void test_age_of_findings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_memory), cmocka_unit_test(test_command),
-		cmocka_unit_test(test_initrd), cmocka_unit_test(test_cache),
-		cmocka_unit_test(test_sum),    cmocka_unit_test(test_naming),
-		cmocka_unit_test(test_group),  cmocka_unit_test(test_eviction),
-		cmocka_unit_test(test_blame),  cmocka_unit_test(test_age_of_findings),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_command),
+		cmocka_unit_test(test_initrd),
+		cmocka_unit_test(test_cache),
+		cmocka_unit_test(test_sum),
+		cmocka_unit_test(test_naming),
+		cmocka_unit_test(test_too_much_for_an_image),
+		cmocka_unit_test(test_group),
+		cmocka_unit_test(test_eviction),
+		cmocka_unit_test(test_blame),
+		cmocka_unit_test(test_age_of_findings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
