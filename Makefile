@@ -53,7 +53,8 @@ WASM_TEMPLATE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,wasm_temp
 VM_INIT_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,vm_init))
 VM_INIT_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,src/framed/frame.c src/vm_line/packet.c src/vm_line/line.c)
 # The program beside a monitor whose only stream is a serial port. Likewise.
-VM_LINE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,vm_line) src/framed/frame.c)
+VM_LINE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,vm_line))
+VM_LINE_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,src/framed/frame.c)
 BROKER_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(BROKER_SRC))
 # Replacements for functions that would load code at run time (see mk/flags.mk).
 LINK_STUBS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,link_stubs))
@@ -201,9 +202,10 @@ $(BUILD)/gen/vm_init.c: $(BUILD)/brig-vm-init scripts/embed-binary.sh
 	$(call say,GEN,$@)
 	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-vm-init vm_init_image
 
-$(BUILD)/brig-vm-line: $(VM_LINE_OBJ)
+$(BUILD)/brig-vm-line: $(VM_LINE_OBJ) $(VM_LINE_LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PLAIN) -s -Wl,--gc-sections -o $@ $(VM_LINE_OBJ)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PLAIN) -s -Wl,--gc-sections -o $@ \
+		$(VM_LINE_OBJ) $(VM_LINE_LIB)
 
 $(BUILD)/gen/vm_line.c: $(BUILD)/brig-vm-line scripts/embed-binary.sh
 	@mkdir -p $(@D)

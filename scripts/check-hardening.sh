@@ -9,6 +9,8 @@ program=$build/brig
 broker=$build/brig-broker
 gate=$build/brig-gate
 agent=$build/brig-agent
+vm_init=$build/brig-vm-init
+vm_line=$build/brig-vm-line
 gate_tls=$build/brig-gate-tls
 prober=$build/brig-prober
 library=$(echo "$build"/libbrig.so.[0-9])
@@ -37,14 +39,14 @@ refuse() {
 	fi
 }
 
-for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$prober" "$library" "$archive" "$template"; do
+for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$vm_init" "$vm_line" "$prober" "$library" "$archive" "$template"; do
 	[ -s "$file" ] || {
 		fail "$file" "is missing"
 		exit 1
 	}
 done
 
-for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$prober" "$library" "$template"; do
+for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$vm_init" "$vm_line" "$prober" "$library" "$template"; do
 	want "$file" "is not position-independent" 'Type: +DYN' readelf -hW "$file"
 	want "$file" "has no read-only relocations" 'GNU_RELRO' readelf -lW "$file"
 	want "$file" "is not bound at start (-z now)" 'BIND_NOW|FLAGS_1.*NOW' readelf -dW "$file"
@@ -57,7 +59,7 @@ for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$prober" "$librar
 		readelf -lW "$file"
 done
 
-for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$prober"; do
+for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$vm_init" "$vm_line" "$prober"; do
 	refuse "$file" "needs a dynamic loader: it must be static-pie" 'INTERP|NEEDED' \
 		readelf -ldW "$file"
 done
