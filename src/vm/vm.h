@@ -90,7 +90,7 @@ int vm_monitor_command(const struct vm_machine *machine, struct strlist *ret);
 int vm_monitor_config(const struct vm_machine *machine, struct buf *out);
 /* The files of the monitor, and the command of brig-vm-line, in the cell. */
 int vm_monitor_equip(struct held_cell *held, const struct vm_machine *machine);
-/* "firecracker is not on this host", for each built-in file. */
+/* "firecracker is not here", for each built-in file. */
 void vm_monitor_list(struct buf *out);
 /* The guest's memory for a limit: one of a few sizes, because each has its own saved state. */
 uint64_t vm_memory(uint64_t limit_bytes);

@@ -113,6 +113,6 @@ void vm_monitor_list(struct buf *out)
 		bool found = file.program[0] == '/' ? held_is_program(file.program)
 						    : held_find_program(file.program, path);
 		buf_addf(out, "%s%s %s", i ? ", " : "", names.items[i],
-			 found ? "is here" : "is not on this host");
+			 found ? "is here" : "is not here");
 	}
 }

@@ -85,7 +85,7 @@ static char *with_numbers(const char *text)
 
 	for (const char *at; (at = strstr(text, NUMBER)); text = at + strlen(NUMBER)) {
 		buf_add(&out, text, (size_t)(at - text));
-		buf_add(&out, NUMBER + 1, strlen(NUMBER) - 2);
+		buf_add(&out, &NUMBER[1], strlen(NUMBER) - 2);
 	}
 	buf_adds(&out, text);
 	return buf_take(&out);
