@@ -35,7 +35,9 @@ static void read_json(const struct buf *body)
 	(void)daemon_answer_info(body, &info);
 	must(daemon_answer_created(body, id) < 0 || strlen(id) == DAEMON_ID_CHARS);
 	must(daemon_answer_pid(body, &pid) < 0 || pid >= 0);
-	must(daemon_answer_stale(body, "boot:1:2:3", ids) <= DAEMON_STALE_MAX);
+	size_t stale = 0, all = daemon_answer_stale(body, "boot:1:2:3", ids, &stale);
+	must(stale <= DAEMON_STALE_MAX && stale <= all);
+	(void)daemon_answer_volumes(body);
 	daemon_answer_reason(body, reason, sizeof(reason));
 	must(memchr(reason, '\0', sizeof(reason)) != NULL);
 }
