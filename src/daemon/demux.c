@@ -3,6 +3,7 @@
 #include "daemon/demux.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -60,7 +61,19 @@ static void used(struct demux *demux, size_t size)
 	demux->have = demux->left ? demux->have : 0;
 }
 
-/* The agent writes nothing there; what comes is the runtime's, and its beginning is kept. */
+/*
+ * The agent writes nothing there; what comes is the runtime's, or of a program that owns its agent.
+ * The beginning is kept, for people: nothing that moves a terminal.
+ */
+static void keep(struct demux *demux, const char *piece, size_t size)
+{
+	for (size_t i = 0; i < size && demux->messages_size < sizeof(demux->messages) - 1; i++) {
+		unsigned char c = (unsigned char)piece[i];
+		bool shown = (c >= 0x20 && c <= 0x7e) || c == '\n' || c == '\r';
+		demux->messages[demux->messages_size++] = (char)(shown ? c : '?');
+	}
+}
+
 static ssize_t receive_message(struct demux *demux, int fd)
 {
 	char piece[1024];
@@ -70,10 +83,7 @@ static ssize_t receive_message(struct demux *demux, int fd)
 	if (n <= 0) {
 		return n;
 	}
-	size_t room = sizeof(demux->messages) - 1 - demux->messages_size;
-	size_t kept = (size_t)n < room ? (size_t)n : room;
-	memcpy(demux->messages + demux->messages_size, piece, kept);
-	demux->messages_size += kept;
+	keep(demux, piece, (size_t)n);
 	used(demux, (size_t)n);
 	if (skip(demux) < 0) {
 		errno = EPROTO;

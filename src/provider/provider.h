@@ -8,7 +8,8 @@
  * program in it, reports how it ended, and kills it.
  *
  * All functions are called on the thread of the warden. None of them blocks, except close(), which
- * is bounded. kill() and close() may be called more than once.
+ * is bounded, and base_image(), which only the command line calls. kill() and close() may be called
+ * more than once.
  */
 #ifndef BRIG_PROVIDER_PROVIDER_H
 #define BRIG_PROVIDER_PROVIDER_H

@@ -46,10 +46,10 @@ struct talk {
 	bool closed; /* input */
 };
 
-static int begin(void **state)
+static int begin_with(void **state, char *argument)
 {
 	struct talk *talk = calloc(1, sizeof(*talk));
-	char *argv[] = { (char[]){ "brig-agent" }, NULL };
+	char *argv[] = { (char[]){ "brig-agent" }, argument, NULL };
 	int ends[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -69,6 +69,16 @@ static int begin(void **state)
 	talk->fd = ends[0];
 	*state = talk;
 	return 0;
+}
+
+static int begin(void **state)
+{
+	return begin_with(state, NULL);
+}
+
+static int begin_that_stays(void **state)
+{
+	return begin_with(state, (char[]){ FRAME_AGENT_STAYS });
 }
 
 static int finish(void **state)
@@ -169,6 +179,22 @@ static void test_streams_apart(void **state)
 	assert_int_equal(talk->end.code, CLD_EXITED);
 	assert_int_equal(talk->end.status, 3);
 	assert_true(talk->end.cpu_ns > 0 && talk->end.memory_peak_bytes > 0);
+}
+
+/* Podman drops what it has of an agent that ended before the last bytes for it arrived. */
+static void test_stays_until_its_stream_ends(void **state)
+{
+	struct talk *talk = *state;
+	siginfo_t info = { 0 };
+
+	run_shell(talk, "echo out");
+	hear_all(talk);
+	assert_string_equal(talk->out[0].data, "out\n");
+	usleep(100000);
+	tell(talk, FRAME_SIGNAL, "\x0f\0\0", 4); /* late, and dropped */
+	usleep(100000);
+	assert_int_equal(waitid(P_PID, (id_t)talk->pid, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+	assert_int_equal(info.si_pid, 0);
 }
 
 /* A runtime may leave a descriptor of the host open in the first process (CVE-2024-21626). */
@@ -767,7 +793,9 @@ static void test_closed_to_the_program(void **state)
 int main(void)
 {
 #define TALK(test) cmocka_unit_test_setup_teardown(test, begin, finish)
+#define STAY(test) cmocka_unit_test_setup_teardown(test, begin_that_stays, finish)
 	const struct CMUnitTest tests[] = {
+		STAY(test_stays_until_its_stream_ends),
 		TALK(test_streams_apart),
 		TALK(test_nothing_is_inherited),
 		TALK(test_signals),

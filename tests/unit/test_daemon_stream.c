@@ -106,6 +106,19 @@ static void other_streams_are_refused(void **state)
 	}
 }
 
+/* They may be of a program that owns its agent. */
+static void messages_move_no_terminal(void **state)
+{
+	struct wire *wire = *state;
+	char text[8];
+
+	put(wire, "\2\0\0\0\0\0\0\7a\033[2J\n\377", 15);
+	assert_int_equal(get(wire, text, sizeof(text)), -1);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(wire->demux.messages_size, 7);
+	assert_memory_equal(wire->demux.messages, "a?[2J\n?", 7);
+}
+
 static void floods_of_messages_end_a_turn(void **state)
 {
 	struct wire *wire = *state;
@@ -338,6 +351,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(data_is_taken_out_of_its_frames, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(frames_come_byte_by_byte, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(other_streams_are_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(messages_move_no_terminal, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(floods_of_messages_end_a_turn, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(floods_of_messages_end_the_stream, set_up,
 						tear_down),
