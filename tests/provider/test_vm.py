@@ -300,7 +300,7 @@ def test_qemu_sees_its_own_directory(of_vm, tmp_path_factory):
     """Where files of many people are, it sees no more; its firmware is beside its `bin`."""
     top = tmp_path_factory.mktemp("qemu")
     for path in (top, top.parent, top.parent.parent):
-        path.chmod(0o755)
+        path.chmod(path.stat().st_mode | 0o055)
     (top / "bin").mkdir()
     (top / "secret").mkdir()
     (top / "bin" / "qemu").symlink_to("/usr/bin/qemu-system-x86_64")
