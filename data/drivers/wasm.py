@@ -22,22 +22,29 @@ def boot(boot):
             pass
 
     def take(block):
-        parts = block.split(b"\0")[:-1]
+        # COUNT, SIZE, words, variables, source: see src/wasm_template/order.c.
+        size = int(block.split(b"\0", 2)[1])
+        source = block[len(block) - size:] if size >= 0 else None
+        parts = block[:len(block) - max(size, 0)].split(b"\0")[:-1]
         count = int(parts[0])
-        words = [os.fsdecode(part) for part in parts[1:1 + count]]
+        words = [os.fsdecode(part) for part in parts[2:2 + count]]
         os.environ.clear()
-        for entry in parts[1 + count:]:
+        for entry in parts[2 + count:]:
             name, equals, value = entry.partition(b"=")
             if equals and name:
                 os.environ[os.fsdecode(name)] = os.fsdecode(value)
         sys.orig_argv[:] = words
         sys.argv[:] = words[1:]
         sys.path.insert(0, os.path.dirname(words[1]))
-        return words[1]
+        return words[1], source
 
     def prepare(path, text, space):
         loader = sys.modules["_frozen_importlib_external"].SourceFileLoader
         space.update(__file__=path, __cached__=None, __loader__=loader("__main__", path))
+        if b"\0" in text:
+            # As the interpreter reports it for a file.
+            lines = text[:text.index(b"\0")].decode(errors="replace").split("\n")
+            raise SyntaxError("source code cannot contain null bytes", (path, len(lines), None, lines[-1]))
         return compile(text, path, "exec", dont_inherit=True)
 
     def read(path):
@@ -75,9 +82,9 @@ def boot(boot):
             sys.__excepthook__(type(error), error, error.__traceback__)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
 
-    def run(path):
+    def run(path, source):
         try:
-            exec(prepare(path, read(path), main), main)
+            exec(prepare(path, read(path) if source is None else source, main), main)
             return 0
         except SystemExit as error:
             return exit_status(error.code)
@@ -112,9 +119,10 @@ def boot(boot):
 
     def rehearse():
         # Memory and code that every run uses is then each clone's own before its run.
-        path = take(b"2\0python\0code.py\0A=b\0")
+        path, source = take(b"2\0" b"42\0python\0code.py\0A=b\0"
+                            b"import sys\nx = [str(i) for i in range(9)]\n")
         space = {}
-        exec(prepare(path, b"import sys\nx = [str(i) for i in range(9)]\n", space), space)
+        exec(prepare(path, source, space), space)
         exit_status(None)
         clear(space)
         gc.collect()
@@ -131,7 +139,7 @@ def boot(boot):
     for generator in generators:
         generator.seed()
     rehearse()
-    status = run(take(os.urandom(int(os.urandom(19)))))
+    status = run(*take(os.urandom(int(os.urandom(19)))))
     atexit._run_exitfuncs()
     try:
         flush()

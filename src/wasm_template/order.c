@@ -6,22 +6,24 @@
  * continue in each clone where the template was.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "template/serve.h"
 #include "wasm_template/wasm_template.h"
 
-#define WASI_OK    0
-#define WASI_FAULT 21
-#define WASI_IO    29
-
 /* Of the helper's arguments: helper MODE MEMORY INSTRUCTIONS MODULE ARGV... */
 #define ARG_MEMORY  2
 #define ARG_PROGRAM 5
+#define ARG_SOURCE  6
+
+/* A larger source is read by the interpreter itself. */
+#define SOURCE_BYTES_MAX (1u << 20)
 
 enum order_state {
 	ORDER_NONE,
@@ -75,18 +77,63 @@ static char *add_list(char *at, const char *const *list)
 	return at;
 }
 
-/* COUNT, each argument, each variable; all end with a NUL. */
+/*
+ * The source of the program, in the file that its first argument names: the engine would start a
+ * thread for reading it. NULL: it is another kind of file, or too large.
+ */
+static char *read_source(const struct assignment *assignment, size_t *ret_size)
+{
+	struct stat info;
+	size_t size = 0;
+	ssize_t n = 1;
+
+	if (assignment->argc <= ARG_SOURCE) {
+		return NULL;
+	}
+	int fd = open(assignment->argv[ARG_SOURCE],
+		      O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0) {
+		return NULL;
+	}
+	bool fits = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+		    info.st_size <= SOURCE_BYTES_MAX;
+	char *text = fits ? malloc((size_t)info.st_size + 1) : NULL;
+	while (text && n > 0 && size < (size_t)info.st_size) {
+		n = read(fd, text + size, (size_t)info.st_size - size);
+		size += n > 0 ? (size_t)n : 0;
+	}
+	close(fd);
+	if (n < 0) {
+		free(text);
+		text = NULL;
+	}
+	*ret_size = size;
+	return text;
+}
+
+/*
+ * Two numbers, each argument, each variable, all of them with a NUL at the end; then the source.
+ * The numbers: how many arguments, and the size of the source, or -1.
+ */
 static void write_order(const struct assignment *assignment)
 {
 	const char *const *argv = assignment->argv + ARG_PROGRAM;
-	size_t room = 32 + list_size(argv) + list_size(assignment->envp);
+	size_t source_size = 0;
+	char *source = read_source(assignment, &source_size);
+	size_t room = 64 + list_size(argv) + list_size(assignment->envp) + source_size;
 	char *text = calloc(1, room);
 
 	if (!text) {
 		report_failure(WASM_END_ENGINE, "no memory for the arguments", NULL);
 	}
-	int n = sprintf(text, "%llu", (unsigned long long)assignment->argc - ARG_PROGRAM);
-	char *end = add_list(add_list(text + n + 1, argv), assignment->envp);
+	char *end = text;
+	end += sprintf(end, "%llu", (unsigned long long)assignment->argc - ARG_PROGRAM) + 1;
+	end += sprintf(end, "%lld", source ? (long long)source_size : -1ll) + 1;
+	end = add_list(add_list(end, argv), assignment->envp);
+	if (source) {
+		end = mempcpy(end, source, source_size);
+		free(source);
+	}
 	waiting.text = text;
 	waiting.size = (size_t)(end - text);
 	waiting.at = 0;

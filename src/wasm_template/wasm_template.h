@@ -5,6 +5,18 @@
 
 #include "wasm_host/wasm_host.h"
 
+/* WASI's error numbers, those that are used. */
+#define WASI_OK    0
+#define WASI_AGAIN 6
+#define WASI_BADF  8
+#define WASI_FAULT 21
+#define WASI_INVAL 28
+#define WASI_IO    29
+#define WASI_NOENT 44
+#define WASI_NOSPC 51
+#define WASI_PIPE  64
+#define WASI_SPIPE 70
+
 /* Its descriptors: the keeper has put them there. */
 enum {
 	TEMPLATE_SOCKET = 3,
@@ -33,6 +45,14 @@ bool order_given(void);
 /* The functions for files and streams: calls.c. */
 void calls_define(const struct host_command *command);
 void calls_connect(const struct host_command *command, const struct abi_instance *program);
+
+/*
+ * Standard output and error, which a clone writes itself: streams.c. Values are those of WASI's
+ * function of that name. False: the call is for the engine.
+ */
+bool stream_write(struct abi_caller *caller, const union abi_value *values, int *ret_error);
+bool stream_close(struct abi_caller *caller, const union abi_value *values, int *ret_error);
+bool stream_renumber(struct abi_caller *caller, const union abi_value *values, int *ret_error);
 
 /* That part of the calling program's memory; NULL: it is not in it. */
 uint8_t *guest_memory(struct abi_caller *caller, uint32_t at, uint32_t size);

@@ -63,17 +63,28 @@ PROGRAMS = {
     "files": "import os; print(sorted(os.listdir('.'))); open('out/a', 'w').write('b')\n"
              "open('/tmp/a', 'w').write('c'); print(os.stat('.').st_mode)",
     "memory": "bytes(1 << 30)",
+    "much": "import sys\nfor n in range(300): sys.stdout.write('x' * 777); sys.stderr.buffer.write(b'y' * n)",
+    "closed": "import os\nprint('a', flush=True)\nos.close(1)\ntry: print('b', flush=True)\n"
+              "except OSError as e: os.write(2, repr(e).encode())",
+    "moved": "import os\nf = os.open('out/moved', os.O_CREAT | os.O_WRONLY)\nprint('a', flush=True)\n"
+             "try: os.dup2(f, 1)\nexcept (OSError, AttributeError) as e: os.write(2, repr(e).encode())\n"
+             "os.write(1, b'b')",
+    "parts": "import os\nprint(os.writev(1, [b'a', b'', b'bc\\n'])) if hasattr(os, 'writev') else None",
+    "invalid": "print(1)\nx = 'a\0b'",
+    "long": "x = 1 #" + "-" * (9 << 17) + "\nprint(x)",
     "open": "for p in '/etc/passwd', '/proc/self/maps', '/brig', '/sandbox/../etc':\n"
             " try: open(p)\n except OSError as e: print(e)",
 }
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_same_result(wasm, name):
+def test_the_same_result(wasm, name, tmp_path):
+    program = tmp_path / "program.py"  # some are no argument of a command
+    program.write_text(PROGRAMS[name])
     seen = []
     for how in ("cold", "warm"):
-        result = wasm.python(PROGRAMS[name], "--start", how, *LONG, "--env", "A=b", "--env", "Z=ö",
-                             "--out", "out/**", stdin=b"line\nmore")
+        result = wasm.result("--lang", "python", program, "--start", how, *LONG, "--env", "A=b",
+                             "--env", "Z=ö", "--out", "out/**", stdin=b"line\nmore")
         assert result["start"] == how, result
         seen.append([result[key] for key in ("status", "exit_code", "stdout", "stderr", "files",
                                              "verdict", "layers", "means", "limits")])
