@@ -49,6 +49,9 @@ AGENT_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,src/framed/frame.c src/base/files/w
 WASM_HOST_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,wasm_host))
 # The same with an interpreter, which is cloned into cells.
 WASM_TEMPLATE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,wasm_template))
+# brig-init as a program of its own: without a C library, so compiled once more.
+CELL_INIT_SRC := $(call sources_of,cell_init) src/native/cell/init_rest.c src/native/messages/payload_report.c
+CELL_INIT_OBJ := $(CELL_INIT_SRC:%.c=$(BUILD)/bare/%.o)
 # The first process of virtual machines, which starts the agent. Likewise.
 VM_INIT_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,vm_init))
 VM_INIT_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,src/framed/frame.c src/vm_line/packet.c src/vm_line/line.c)
@@ -67,7 +70,7 @@ GEN_H   := $(BUILD)/gen/syscall_names.h
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o $(BUILD)/obj/gen/template.o \
 	$(BUILD)/obj/gen/gate.o $(BUILD)/obj/gen/gate_tls.o $(BUILD)/obj/gen/agent.o $(BUILD)/obj/gen/wasm_host.o \
-	$(BUILD)/obj/gen/wasm_template.o \
+	$(BUILD)/obj/gen/wasm_template.o $(BUILD)/obj/gen/cell_init.o \
 	$(BUILD)/obj/gen/vm_init.o $(BUILD)/obj/gen/vm_line.o
 
 # The shared object that a template loads into its interpreter: src/template and the lower layers.
@@ -189,6 +192,23 @@ $(BUILD)/gen/agent.c: $(BUILD)/brig-agent scripts/embed-binary.sh
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-agent agent_image
+
+# --- brig-init's own program -------------------------------------------------------------------------------
+
+$(BUILD)/bare/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_BARE) -MMD -MP -c -o $@ $<
+
+$(BUILD)/brig-cell-init: $(CELL_INIT_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_BARE) $(LDFLAGS_ALL) -nostdlib -static-pie -Wl,--no-dynamic-linker,--gc-sections -s \
+		-o $@ $(CELL_INIT_OBJ)
+
+$(BUILD)/gen/cell_init.c: $(BUILD)/brig-cell-init scripts/embed-binary.sh
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-cell-init cell_init_image
 
 # --- the first process of virtual machines -------------------------------------------------------------
 
@@ -331,4 +351,4 @@ FORCE:
 
 -include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(BROKER_OBJ:.o=.d) $(GATE_OBJ:.o=.d) $(GATE_TLS_OBJ:.o=.d) \
 	$(AGENT_OBJ:.o=.d) $(VM_INIT_OBJ:.o=.d) $(LINK_STUBS_OBJ:.o=.d) $(PROBER_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d) \
-	$(WASM_HOST_OBJ:.o=.d) $(WASM_TEMPLATE_OBJ:.o=.d) $(VM_LINE_OBJ:.o=.d)
+	$(WASM_HOST_OBJ:.o=.d) $(WASM_TEMPLATE_OBJ:.o=.d) $(VM_LINE_OBJ:.o=.d) $(CELL_INIT_OBJ:.o=.d)

@@ -21,6 +21,7 @@
 
 #include "cli/bench/bench_load.h"
 #include "cli/bench/bench_memory.h"
+#include "lib/warm/warm.h"
 
 /*
  * Waits until nothing of earlier runs is left: until a number of checks in a row found nothing to
@@ -107,7 +108,10 @@ static void answer_memory(struct driver *driver)
 		print_error(&error);
 		return;
 	}
-	printf("{\"count\":%u,", driver->cells);
+	const struct warm_pool *pool =
+		warm_pool_for(driver->context->warm, &driver->request, &error);
+	printf("{\"count\":%u,\"pinned_pages\":%d,", driver->cells,
+	       pool ? warm_pool_pinned(pool) : 0);
 	print_sum("cells", &memory.cells, ",");
 	print_sum("templates", &memory.templates, "}\n");
 }

@@ -45,6 +45,12 @@ CPPFLAGS_ALL := -D_GNU_SOURCE -Iinclude -Isrc -I$(BUILD)/gen -I$(BUILD) $(CPPFLA
 CFLAGS_ALL   := -std=gnu17 $(CFLAGS) $(WARNINGS) $(HARDEN) $(SANITIZE) \
 	-ffile-prefix-map=$(CURDIR)/=
 
+# Without a C library there is nobody to set up its protections; the code has no arrays on its stack
+# whose size another program chooses.
+CFLAGS_BARE  := -std=gnu17 $(CFLAGS) $(WARNINGS) -ffreestanding -fno-builtin -fPIE -fvisibility=hidden \
+	-fno-stack-protector -fno-asynchronous-unwind-tables $(CFI_$(ARCH)) \
+	$(if $(IS_CLANG),,-ftrivial-auto-var-init=zero) -ffile-prefix-map=$(CURDIR)/=
+
 LDFLAGS_ALL := -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code -Wl,--as-needed $(LDFLAGS)
 # A library must be linked with everything it needs; with sanitizers the program has a part of it.
 LDFLAGS_DEFS := $(if $(SAN)$(FUZZ),,-Wl$(comma)-z$(comma)defs)

@@ -10,6 +10,7 @@ broker=$build/brig-broker
 gate=$build/brig-gate
 agent=$build/brig-agent
 vm_init=$build/brig-vm-init
+cell_init=$build/brig-cell-init
 vm_line=$build/brig-vm-line
 gate_tls=$build/brig-gate-tls
 prober=$build/brig-prober
@@ -39,14 +40,14 @@ refuse() {
 	fi
 }
 
-for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$vm_init" "$vm_line" "$prober" "$library" "$archive" "$template"; do
+for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$vm_init" "$cell_init" "$vm_line" "$prober" "$library" "$archive" "$template"; do
 	[ -s "$file" ] || {
 		fail "$file" "is missing"
 		exit 1
 	}
 done
 
-for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$vm_init" "$vm_line" "$prober" "$library" "$template"; do
+for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$vm_init" "$cell_init" "$vm_line" "$prober" "$library" "$template"; do
 	want "$file" "is not position-independent" 'Type: +DYN' readelf -hW "$file"
 	want "$file" "has no read-only relocations" 'GNU_RELRO' readelf -lW "$file"
 	want "$file" "is not bound at start (-z now)" 'BIND_NOW|FLAGS_1.*NOW' readelf -dW "$file"
@@ -59,10 +60,13 @@ for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$vm_init" "$vm_li
 		readelf -lW "$file"
 done
 
-for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$vm_init" "$vm_line" "$prober"; do
+for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$vm_init" "$cell_init" "$vm_line" "$prober"; do
 	refuse "$file" "needs a dynamic loader: it must be static-pie" 'INTERP|NEEDED' \
 		readelf -ldW "$file"
 done
+
+# It has no C library that could relocate it.
+refuse "$cell_init" "has relocations" 'R_[A-Z0-9]+_' readelf -rW "$cell_init"
 
 want "$library" "has no soname libbrig.so.0" 'SONAME.*libbrig\.so\.0' readelf -dW "$library"
 want "$library" "has no stack protector" '__stack_chk_fail' readelf --dyn-syms -W "$library"

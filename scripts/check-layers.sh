@@ -17,6 +17,7 @@ allowed() {
 	provider) echo "base kernel" ;;
 	run) echo "base kernel net provider" ;;
 	native) echo "base kernel net provider run" ;;
+	cell_init) echo "base kernel native" ;;
 	local) echo "base kernel provider run" ;;
 	agent_link) echo "base framed kernel net provider run" ;;
 	holder) echo "base agent_link framed kernel provider run native" ;;

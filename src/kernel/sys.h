@@ -37,6 +37,20 @@ static inline long sys_raw(long number, long a, long b, long c)
 	return result;
 }
 
+/* The same with up to five arguments. */
+static inline long sys_raw5(long number, long a, long b, long c, long d, long e)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
 static inline int sys_clone3(struct clone_args *args, size_t size)
 {
 	return sys_result(syscall(SYS_clone3, args, size));

@@ -118,6 +118,7 @@ static struct native_cell *cell_new(struct run *run)
 		.assignment_fd = -1,
 		.value_fd = run->value,
 		.channel_fd = -1,
+		.init_image = -1,
 	};
 	native->names = (struct native_names){ .fd = -1 };
 	native->driver = (struct native_driver){ .assignment = { .fd = -1 },

@@ -16,6 +16,7 @@ struct clone_exit {
 	bool asked;
 	int status;
 	unsigned long long loaded; /* the count of objects ever loaded, in the template */
+	void (*by)(void);          /* ends a child of the template, which is no program */
 };
 
 /* One template in one process. */
@@ -62,6 +63,9 @@ static void report_done(void)
 		return;
 	}
 	fflush(NULL);
+	if (clone_exit.by) {
+		clone_exit.by();
+	}
 	syscall(SYS_sysinfo, NULL, DONE_CALL_MAGIC, (long)clone_exit.status);
 }
 
@@ -77,6 +81,12 @@ void template_exit_register(void)
 void template_exit_prepare(void)
 {
 	clone_exit.loaded = count_loaded();
+}
+
+void template_exit_by(void (*end)(void))
+{
+	clone_exit.pid = getpid();
+	clone_exit.by = end;
 }
 
 void template_exit_begin(bool parks)

@@ -15,6 +15,8 @@ void template_exit_register(void);
 void template_exit_prepare(void);
 /* In a payload. `parks`: its filter lets it report that it is done. */
 void template_exit_begin(bool parks);
+/* In a child of the template that is no payload: its end, in place of the report of a program. */
+void template_exit_by(void (*end)(void));
 /* Ends the process with all that exit(3) does. */
 _Noreturn void template_exit(int status);
 #endif

@@ -86,10 +86,17 @@ static PyObject *wait_for_order(PyObject *module, PyObject *args)
 	return Py_BuildValue("NNi", argv, env, assignment.value_fd);
 }
 
-/* serve(socket, plan, name) -> wait, in a payload process alone. */
+static const char *const starts[] = {
+	[TEMPLATE_PLAIN] = "plain",
+	[TEMPLATE_PINNED] = "pinned",
+	[TEMPLATE_REHEARSES] = "rehearses",
+};
+
+/* serve(socket, plan, name) -> wait, start: in a payload process, or in a child that rehearses. */
 static PyObject *serve(PyObject *module, PyObject *args)
 {
-	static const struct template_hooks hooks = { before_clone, after_clone };
+	static const struct template_hooks hooks = { { before_clone, after_clone }, true };
+	enum template_start start;
 	static const struct heap_holes_allocator objects = { PyObject_Malloc, PyObject_Free };
 	const char *name;
 	int socket, plan;
@@ -98,13 +105,13 @@ static PyObject *serve(PyObject *module, PyObject *args)
 		return NULL;
 	}
 	heap_holes_fill(&objects);
-	int r = template_serve(socket, plan, name, &hooks);
+	int r = template_serve(socket, plan, name, &hooks, &start);
 	if (r < 0) {
 		errno = -r;
 		return PyErr_SetFromErrno(PyExc_OSError);
 	}
 	PyOS_AfterFork_Child();
-	return PyObject_GetAttrString(module, "wait");
+	return Py_BuildValue("Ns", PyObject_GetAttrString(module, "wait"), starts[start]);
 }
 
 /*

@@ -2,6 +2,7 @@
 /* The template's loop: see serve.h. */
 #include "template/serve.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,6 +21,7 @@
 #include "kernel/sys.h"
 #include "native/cell/init.h"
 #include "native/plan/plan_pack.h"
+#include "template/clone_cell.h"
 #include "template/clone_exit.h"
 #include "template/process_area.h"
 
@@ -27,6 +29,9 @@
 /* The id that every program has in its cell. */
 #define PAYLOAD_ID 1000
 #define HIGH_FD    255
+/* Of restartable sequences: linux/rseq.h, and the C library's signature. */
+#define RSEQ_BYTES     32
+#define RSEQ_SIGNATURE 0x53053053
 
 struct serving {
 	struct plan plan;
@@ -35,14 +40,31 @@ struct serving {
 	void *block; /* that contains the plan */
 	size_t block_size;
 	struct cell cell;
+	struct cell *payload; /* the same, in a payload process */
 	sigjmp_buf resume;
 	struct sigaction actions[SIGNALS]; /* the interpreter's own: set-up resets them all */
 	struct process_area area;
 	int *thread_id; /* where the C library keeps it; NULL: not known */
+	char *rseq;     /* NULL: not registered */
+	int init_image; /* what pid 1 of a clone becomes; -1: it stays a copy */
+	enum template_start start;
 };
 
 /* One template in one process: a payload finds its way back here. */
 static struct serving serving;
+
+/*
+ * Where the C library has registered its restartable sequences (since glibc 2.35). The kernel
+ * forgets that in a process that is made in another's memory (rseq_fork()), and without it the
+ * library takes an old number for that of the processor.
+ */
+static char *rseq_area(void)
+{
+	const ptrdiff_t *offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
+	const unsigned int *size = dlsym(RTLD_DEFAULT, "__rseq_size");
+
+	return offset && size && *size ? (char *)__builtin_thread_pointer() + *offset : NULL;
+}
 
 static void remember_process(void)
 {
@@ -53,6 +75,7 @@ static void remember_process(void)
 	if (prctl(PR_GET_TID_ADDRESS, &serving.thread_id, 0, 0, 0) < 0) {
 		serving.thread_id = NULL;
 	}
+	serving.rseq = rseq_area();
 }
 
 static void restore_process(void)
@@ -68,6 +91,10 @@ static void restore_process(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (serving.thread_id) {
 		*serving.thread_id = (int)syscall(SYS_gettid);
+	}
+	serving.payload = clone_cell_settle(&serving.cell);
+	if (serving.rseq) {
+		syscall(SYS_rseq, serving.rseq, RSEQ_BYTES, 0, RSEQ_SIGNATURE);
 	}
 }
 
@@ -145,6 +172,7 @@ static void make_cell(const int *fds, unsigned count)
 		.assignment_fd = fds[5],
 		.value_fd = fds[6],
 		.channel_fd = fds[7],
+		.init_image = serving.init_image,
 		.resumed = resumed,
 	};
 	for (unsigned i = 0; i < serving.plan.count; i++) {
@@ -166,32 +194,61 @@ static uint64_t namespaces(void)
 }
 
 /* The clone's parent is the template's own parent: the keeper, which waits for it. */
-static void clone_cell(int socket)
+static void clone_and_report(int socket)
 {
-	struct wire_record record = { .kind = WIRE_CLONED };
-	int pidfd = -1;
-	struct clone_args args = {
-		.flags = namespaces() | CLONE_PARENT | CLONE_PIDFD,
-		.pidfd = (uintptr_t)&pidfd,
+	_cleanup_close_ int pidfd = -1;
+	int pid = clone_cell(&serving.cell, namespaces(), &pidfd);
+	struct wire_record record = {
+		.kind = WIRE_CLONED,
+		.value = pid > 0 ? (uint32_t)pid : 0,
+		.errnum = pid < 0 ? -pid : 0,
 	};
-	sigset_t all, before;
 
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &before);
-	int pid = sys_clone3(&args, sizeof(args));
-	if (pid == 0) {
-		init_main(&serving.cell);
-	}
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	record.value = pid > 0 ? (uint32_t)pid : 0;
-	record.errnum = pid < 0 ? -pid : 0;
 	if (wire_send(socket, &record, &pidfd, pid > 0 ? 1 : 0) < 0) {
 		_exit(0);
 	}
-	close_fd(&pidfd);
 }
 
-int template_serve(int socket, int plan_fd, const char *name, const struct template_hooks *hooks)
+static _Noreturn void serve_requests(int socket, const struct template_hooks *hooks)
+{
+	for (;;) {
+		int fds[WIRE_FDS_MAX];
+		unsigned count = read_request(socket, fds);
+		make_cell(fds, count);
+		hooks->around.before();
+		clone_and_report(socket);
+		hooks->around.after();
+		for (unsigned i = 0; i < count; i++) {
+			close(fds[i]);
+		}
+	}
+}
+
+/* True: in a child that rehearses. */
+static bool rehearse(const struct template_hooks *hooks, int *ret_pinned)
+{
+	*ret_pinned = -EOPNOTSUPP;
+	if (!hooks->rehearses || serving.init_image < 0 ||
+	    !rehearsal_hold(&hooks->around, ret_pinned)) {
+		serving.start = *ret_pinned > 0 ? TEMPLATE_PINNED : TEMPLATE_PLAIN;
+		return false;
+	}
+	serving.start = TEMPLATE_REHEARSES;
+	template_exit_by(rehearsal_end);
+	return true;
+}
+
+/* Optional: without stacks, or without a program to become, a clone is copied once more. */
+static void prepare_sharing(void)
+{
+	serving.init_image = TEMPLATE_INIT;
+	if (fcntl(TEMPLATE_INIT, F_SETFD, FD_CLOEXEC) < 0 || clone_cell_prepare() < 0) {
+		serving.init_image = -1;
+	}
+}
+
+int template_serve(int socket, int plan_fd, const char *name, const struct template_hooks *hooks,
+		   enum template_start *ret_start)
 {
 	struct wire_record ready = { .kind = WIRE_WARM };
 	int r = read_plan(plan_fd);
@@ -203,28 +260,24 @@ int template_serve(int socket, int plan_fd, const char *name, const struct templ
 		return r;
 	}
 	prctl(PR_SET_NAME, name, 0, 0, 0);
+	prepare_sharing();
 	remember_process();
 	template_exit_prepare();
+	if (rehearse(hooks, &ready.status)) {
+		*ret_start = serving.start;
+		return 0;
+	}
 	if (sigsetjmp(serving.resume, 0)) {
 		restore_process();
 		template_exit_begin(serving.spec.parks);
+		*ret_start = serving.start;
 		return 0;
 	}
 	ready.value = (uint32_t)getpid();
 	if (wire_send(socket, &ready, NULL, 0) < 0) {
 		_exit(0);
 	}
-	for (;;) {
-		int fds[WIRE_FDS_MAX];
-		unsigned count = read_request(socket, fds);
-		make_cell(fds, count);
-		hooks->before();
-		clone_cell(socket);
-		hooks->after();
-		for (unsigned i = 0; i < count; i++) {
-			close(fds[i]);
-		}
-	}
+	serve_requests(socket, hooks);
 }
 
 /*
@@ -246,19 +299,29 @@ static int move_high(int fd)
 	return fd;
 }
 
-void template_wait(struct template_assignment *ret)
+static void take_assignment(struct template_assignment *ret)
 {
-	int r = cell_execute_rest(&serving.cell, ACTOR_PAYLOAD);
+	struct cell *cell = serving.payload;
+	int r = cell_execute_rest(cell, ACTOR_PAYLOAD);
 
 	if (r < 0) {
-		payload_die(&serving.cell, -r);
+		payload_die(cell, -r);
 	}
-	const struct assignment *assignment = &serving.cell.assignment;
-	process_area_write(&serving.area, assignment->argv, assignment->envp);
+	ret->assignment = cell->assignment;
+	ret->value_fd = cell->value_fd;
+}
+
+void template_wait(struct template_assignment *ret)
+{
+	if (serving.start == TEMPLATE_REHEARSES) {
+		rehearsal_assign(&ret->assignment, &ret->value_fd);
+	} else {
+		take_assignment(ret);
+	}
+	process_area_write(&serving.area, ret->assignment.argv, ret->assignment.envp);
 	/* The strings that it pointed to were the template's, and are gone. */
-	environ = (char **)(uintptr_t)assignment->envp;
+	environ = (char **)(uintptr_t)ret->assignment.envp;
 	/* It contains ids of the host. */
 	munmap(serving.block, serving.block_size);
-	ret->assignment = *assignment;
-	ret->value_fd = serving.cell.value_fd < 0 ? -1 : move_high(serving.cell.value_fd);
+	ret->value_fd = ret->value_fd < 0 ? -1 : move_high(ret->value_fd);
 }

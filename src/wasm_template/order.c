@@ -47,11 +47,13 @@ static void nothing(void)
 /* Returns in a clone alone. */
 static void become_template(void)
 {
-	static const struct template_hooks hooks = { nothing, nothing };
+	/* Its interpreter has no driver for a rehearsal. */
+	static const struct template_hooks hooks = { { nothing, nothing }, false };
+	enum template_start start;
 
 	close(TEMPLATE_ENGINE);
 	close(TEMPLATE_MODULE);
-	int r = template_serve(TEMPLATE_SOCKET, TEMPLATE_PLAN, TEMPLATE_NAME, &hooks);
+	int r = template_serve(TEMPLATE_SOCKET, TEMPLATE_PLAN, TEMPLATE_NAME, &hooks, &start);
 	if (r < 0) {
 		fprintf(stderr, "brig: no template: %s\n", strerror(-r));
 		_exit(1);
@@ -95,8 +97,8 @@ static char *read_source(const struct assignment *assignment, size_t *ret_size)
 	if (fd < 0) {
 		return NULL;
 	}
-	bool fits = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
-		    info.st_size <= SOURCE_BYTES_MAX;
+	bool fits =
+		fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= SOURCE_BYTES_MAX;
 	char *text = fits ? malloc((size_t)info.st_size + 1) : NULL;
 	while (text && n > 0 && size < (size_t)info.st_size) {
 		n = read(fd, text + size, (size_t)info.st_size - size);

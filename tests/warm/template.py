@@ -40,7 +40,7 @@ def become(owner, fds, argv, env, directory):
     return [os.fsdecode(word) for word in argv], variables, HIGH_FD if valued else -1
 
 
-def serve_from(source, sink, ahead):
+def serve_from(source, sink, beginning):
     def serve():
         for line in iter(source.readline, b""):
             what, *rest = eval(line)
@@ -50,7 +50,7 @@ def serve_from(source, sink, ahead):
             taken, taking = os.pipe()
             pid = FORK()
             if pid == 0:
-                return (lambda: become(*rest)) if ahead else become(*rest)
+                return (lambda: become(*rest)), beginning
             os.close(taking)
             os.read(taken, 1)  # until the clone has closed it with all foreign descriptors
             os.close(taken)
@@ -90,7 +90,7 @@ def leave_by_extension(path):
     return module.leave
 
 
-# Words before the modules: a process id namespace for each clone, clones ahead of their run.
+# Words before the modules: a process id namespace for each clone, clones that rehearse.
 options = [word for word in sys.argv[5:] if word.startswith("--")]
 FORK = fork_into_pid_namespace if "--namespace" in options else os.fork
 
@@ -101,7 +101,9 @@ exec(
     {
         "__name__": "brig.driver",
         "serve": serve_from(
-            open(int(sys.argv[3]), "rb", 0), int(sys.argv[4]), "--ahead" in options
+            open(int(sys.argv[3]), "rb", 0),
+            int(sys.argv[4]),
+            "plain" if "--rehearsed" in options else "pinned",
         ),
         "leave": leave_by_extension(sys.argv[2]),
         "preload": sys.argv[5 + len(options) :],

@@ -87,15 +87,15 @@ def test_no_trace_of_the_script_that_waited(sandbox):
 
 
 @pytest.fixture(scope="module")
-def ahead():
-    it = Template(PRELOAD, "--ahead")
+def rehearsed():
+    it = Template(PRELOAD, "--rehearsed")
     yield it
     assert it.close() == (0, b"", b"")
 
 
 @pytest.mark.parametrize("name", OF_THE_PROCESS)
-def test_same_when_cloned_ahead(name, ahead, sandbox):
-    compare(name, sandbox, [ahead.run])
+def test_same_when_rehearsed(name, rehearsed, sandbox):
+    compare(name, sandbox, [rehearsed.run])
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +165,7 @@ def with_user(tmp_path):
     return {**ENV, "PYTHONPATH": str(tmp_path / "lib")}
 
 
-@pytest.mark.parametrize("options", [(), ("--ahead",)])
+@pytest.mark.parametrize("options", [(), ("--rehearsed",)])
 def test_clones_share_no_randomness(options, tmp_path, with_user):
     template = Template([*PRELOAD, "user"], *options, env=with_user)
     assert_all_differ(run_many(template, tmp_path, SECRETS, env=with_user))
@@ -185,7 +185,7 @@ def test_clones_of_one_process_id_share_no_randomness(tmp_path, with_user):
     template.close()
 
 
-@pytest.mark.parametrize("options", [(), ("--ahead",)])
+@pytest.mark.parametrize("options", [(), ("--rehearsed",)])
 def test_clones_share_no_clock_sequence(options, tmp_path, sandbox, with_user):
     """libuuid has chosen one in the template, with which clones in one moment would make
     the same UUID."""

@@ -47,9 +47,9 @@ x
 def rehearse(environment):
     """Does what every run does, and no more: in a clone, each page written to must be copied.
 
-    It is done in a clone before there is a request for it; and earlier in the template, often
-    enough for python to have specialized the code and bound its symbols, so that a clone need not
-    write that.
+    It is done in the template, often enough for python to have specialized the code and bound its
+    symbols, so that a clone need not write that; and in a clone before there is a request for it,
+    unless the template's pages are pinned.
     """
     environment.replace(dict(environment.before))
     native.real_path(os.getcwd())

@@ -55,19 +55,20 @@ def be_template(serve, names, leave):
     # Releasing these would write to each object that they hold.
     kept.extend((sys._getframe().f_code, sys._getframe(1).f_code, sys._getframe(2).f_code))
     kept.extend((environment, generators, sys.modules["__main__"], os.environ._data))
-    order = serve()
+    wait, beginning = serve()
     failed = None
     try:
         for generator in generators:
             generator.seed()
         apply(FRESH)
-        if callable(order):
+        if beginning == "plain":
             rehearse(environment)
-            if guarded:
-                rehearse_guard(SHORT)
+        # Where pages are pinned, it is in the rehearsal that shows which.
+        if guarded and beginning != "pinned":
+            rehearse_guard(SHORT)
     except Exception as error:
         failed = error
-    argv, entries, value_fd = order() if callable(order) else order
+    argv, entries, value_fd = wait()
     options, words = argv[:1], argv[1:]
     while words[0][:1] == "-":
         options.append(words.pop(0))

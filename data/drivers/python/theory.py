@@ -4,8 +4,8 @@
 # It is used in three ways:
 #  - In a template the text is executed with `serve` and `preload` among its globals. The modules
 #    are imported, the heap is frozen, serve() is called. It returns only in clones, one for each
-#    run, with the run's arguments, environment and value descriptor; or, in a clone that is made
-#    before there is a run for it, with a function that waits for one and returns these.
+#    run, with a function that waits for the run's arguments, environment and value descriptor; and
+#    in a few children before, which rehearse.
 #  - As a script, `python3 python.py SOURCE ARGUMENTS`, for a cold run that wants a value: the value
 #    goes to descriptor 3.
 #  - In a held cell of the agent's, with WAITING among its globals: see waiting.py.

@@ -5,12 +5,14 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/doctor/cli_doctor.h"
 #include "lib/owned.h"
 #include "lib/prepare/inventory.h"
+#include "lib/warm/warm.h"
 
 #define NS_PER_MS 1000000u
 
@@ -18,6 +20,27 @@
 static bool has_way_ahead(struct runtime *runtime)
 {
 	return (runtime->template || runtime->driver[0]) && runtime_find(runtime, NULL) == 0;
+}
+
+/* Of a pool with a template: does the host let it pin pages (template/hot_pages.h)? */
+static void describe_pages(struct brig_context *context, const struct brig_request *like,
+			   char *text, size_t size)
+{
+	struct brig_error error = { 0 };
+	const struct warm_pool *pool = warm_pool_for(context->warm, like, &error);
+	int pinned = pool ? warm_pool_pinned(pool) : -EOPNOTSUPP;
+
+	text[0] = '\0';
+	if (pinned > 0) {
+		snprintf(text, size, "; %d pages of its template are pinned", pinned);
+	} else if (pinned == -ENOMEM) {
+		snprintf(text, size,
+			 "; pages cannot be pinned: raise the limit of locked memory "
+			 "(ulimit -l)");
+	} else if (pinned != -EOPNOTSUPP) {
+		snprintf(text, size, "; pages cannot be pinned: io_uring: %s%s", strerror(-pinned),
+			 pinned == -EPERM ? " (see kernel.io_uring_disabled)" : "");
+	}
 }
 
 /* The pool gives up after some failures, and otherwise after a timeout: this always ends. */
@@ -34,9 +57,11 @@ static void try_one(struct brig_context *context, const struct diagnosis *diagno
 	snprintf(ret->language, sizeof(ret->language), "%s", runtime->name);
 	int r = brig_context_warm(context, &like, 1, &error);
 	if (r == 0) {
+		char pages[160];
+		describe_pages(context, &like, pages, sizeof(pages));
 		ret->found.state = PROBE_OK;
 		snprintf(ret->found.detail, sizeof(ret->found.detail),
-			 "a cell was made ahead with %s", runtime->program);
+			 "a cell was made ahead with %.200s%s", runtime->program, pages);
 		ret->ms = (clock_now_ns() - begun) / NS_PER_MS;
 		return;
 	}

@@ -22,6 +22,7 @@
 #include "base/invariant.h"
 #include "base/limits.h"
 #include "kernel/sys.h"
+#include "lib/warm/cell_init_image.h"
 #include "lib/warm/template_image.h"
 #include "native/keeper/keeper.h"
 #include "native/messages/wire.h"
@@ -183,8 +184,13 @@ static const char *name_of(const struct prepared *base)
 	       1;
 }
 
-static int start(const struct prepared *base, int fds[KEEPER_FDS], int outside, int program,
-		 int *pidfd)
+/* Files that a template needs, by its descriptors, and its programs. All owned. */
+struct template_files {
+	int image, driver, program, init;
+};
+
+static int start(const struct prepared *base, int fds[KEEPER_FDS], int outside,
+		 const struct template_files *files, int *pidfd)
 {
 	const struct strlist *preload = &base->runtime->preload;
 	_cleanup_free_ const char **argv = calloc(preload->count + 7, sizeof(*argv));
@@ -206,7 +212,8 @@ static int start(const struct prepared *base, int fds[KEEPER_FDS], int outside, 
 		.id = base->spec.first_id,
 		.closure = &base->closure,
 		.outside = outside,
-		.program = program,
+		.program = files->program,
+		.init = files->init,
 		.name = name_of(base),
 		.argv = argv,
 		.envp = envp,
@@ -219,11 +226,6 @@ static int start(const struct prepared *base, int fds[KEEPER_FDS], int outside, 
 	return keeper.ranged ? 0 : keeper_map(pid, base->spec.caller_uid, base->spec.caller_gid);
 }
 
-/* Files that a template needs, by its descriptors, and its program. All owned. */
-struct template_files {
-	int image, driver, program;
-};
-
 static int open_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -233,18 +235,16 @@ static int open_file(const char *path)
 
 static struct template_files open_files(const struct prepared *base)
 {
-	if (prepare_is_wasm(base)) {
-		return (struct template_files){
-			.image = open_file(base->engine),
-			.driver = open_file(base->prepared_module),
-			.program = memfile_make("wasm-template", wasm_template_image,
-						wasm_template_image_size),
-		};
-	}
+	bool wasm = prepare_is_wasm(base);
+
 	return (struct template_files){
-		.image = memfile_make("brig", template_image, template_image_size),
-		.driver = driver_file(),
-		.program = open_program(base->runtime->real_program),
+		.image = wasm ? open_file(base->engine)
+			      : memfile_make("brig", template_image, template_image_size),
+		.driver = wasm ? open_file(base->prepared_module) : driver_file(),
+		.program = wasm ? memfile_make("wasm-template", wasm_template_image,
+					       wasm_template_image_size)
+				: open_program(base->runtime->real_program),
+		.init = memfile_make("brig-init", cell_init_image, cell_init_image_size),
 	};
 }
 
@@ -253,6 +253,7 @@ static void close_files(struct template_files *files)
 	close_fd(&files->image);
 	close_fd(&files->driver);
 	close_fd(&files->program);
+	close_fd(&files->init);
 }
 
 static int launch(struct template *template, const struct prepared *base, int socket,
@@ -267,15 +268,15 @@ static int launch(struct template *template, const struct prepared *base, int so
 				[FD_DRIVER] = files.driver };
 	struct wire_record release = { .kind = WIRE_RELEASE };
 
-	if (files.program < 0) {
-		return files.program;
+	if (files.program < 0 || files.init < 0) {
+		return files.program < 0 ? files.program : files.init;
 	}
 	for (int i = 0; i < KEEPER_FDS; i++) {
 		if (fds[i] < 0) {
 			return fds[i];
 		}
 	}
-	int r = start(base, fds, template->socket, files.program, &template->keeper);
+	int r = start(base, fds, template->socket, &files, &template->keeper);
 	return r < 0 ? r : wire_send(template->socket, &release, NULL, 0);
 }
 
@@ -344,6 +345,7 @@ int template_receive(struct template *template, pid_t *ret_pid, int *ret_pidfd)
 		 * changed pid would not detect it if the template had the same pid.
 		 */
 		bool usable = record.value != 2 && record.value != 3;
+		template->pinned = record.status;
 		template_enter(template, usable ? TEMPLATE_READY : TEMPLATE_BROKEN);
 		return 0;
 	}

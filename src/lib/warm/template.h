@@ -27,6 +27,7 @@ struct template
 	int socket;    /* owned: to the interpreter */
 	bool readable; /* the socket has a record, or was closed */
 	unsigned clones;
+	int pinned; /* pages that its clones get copies of at once; 0: not known; or -errno */
 	uint64_t born_ns;
 };
 

@@ -115,6 +115,8 @@ void warm_pool_free(struct warm_pool *pool);
 /* A ready cell; NULL: none. The caller owns it. */
 struct warm_cell *warm_pool_take(struct warm_pool *pool);
 unsigned warm_pool_ready(const struct warm_pool *pool);
+/* Of its template (template.pinned); -EOPNOTSUPP: it has none. */
+int warm_pool_pinned(const struct warm_pool *pool);
 /* Waits until `cells` are ready, or the pool has failed: warm_wait.c */
 int warm_pool_wait(struct warm_pool *pool, unsigned cells, struct brig_error *err);
 /* For one request, which is counted. True: a cell is ready for it; false: it must start cold. */

@@ -16,7 +16,7 @@
 /* The part of the host's memory that must be available; with less, no cells are kept. */
 #define LEAST_PART 16
 /* The estimate for a waiting cell: its own pages, page tables and kernel objects. */
-#define CELL_BYTES (1u << 20)
+#define CELL_BYTES (3u << 19)
 /* The same for an interpreter that shares only its files with the others. */
 #define STARTED_CELL_BYTES (8u << 20)
 

@@ -56,3 +56,8 @@ bool warm_pool_await(struct warm_pool *pool, enum brig_start start, bool hurried
 	warm_size_asked(pool, hit);
 	return hit;
 }
+
+int warm_pool_pinned(const struct warm_pool *pool)
+{
+	return pool->template ? pool->template->pinned : -EOPNOTSUPP;
+}

@@ -56,9 +56,14 @@ struct cell {
 	int go[2];          /* init -> payload; in a cell made ahead warden -> payload, [0] alone */
 	pid_t payload;
 	int payload_pidfd;
-	int assignment_fd;            /* made ahead: the file for the assignment; -1: none */
-	int value_fd;                 /* the file for the program's value; -1: none */
-	int channel_fd;               /* made ahead: its end of a session's channel; -1: none */
+	int assignment_fd; /* made ahead: the file for the assignment; -1: none */
+	int value_fd;      /* the file for the program's value; -1: none */
+	int channel_fd;    /* made ahead: its end of a session's channel; -1: none */
+	/* Of a template's clone whose payload process gets its memory: see payload_start.c. */
+	struct cell
+		*twin; /* the payload's own copy of all this; NULL: it gets a copy of the memory */
+	char *twin_stack;             /* its stack: the end */
+	int init_image;               /* the program that pid 1 becomes; -1: it stays what it is */
 	struct assignment assignment; /* in the payload */
 	/* Set in a template: continues a sealed payload that does not exec; does not return. */
 	void (*resumed)(struct cell *cell);

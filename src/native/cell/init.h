@@ -4,7 +4,7 @@
 #define BRIG_NATIVE_CELL_INIT_H
 
 #include "native/cell/cell.h"
-#include "native/messages/payload_report.h"
+#include "native/cell/init_rest.h"
 
 /* Descriptors that are kept free for the payload's last steps: the least limits.open_files. */
 #define INIT_ROOM_FDS 8
@@ -27,6 +27,8 @@ struct init_go {
 _Noreturn void payload_die(struct cell *cell, int errnum);
 /* Reports the failed step to the warden, and ends the cell. */
 _Noreturn void init_die(struct cell *cell, unsigned step, int errnum);
+/* The part of a cell that brig-init needs from here on. */
+struct init_rest init_rest_of(const struct cell *cell);
 /* 0, 1 and 2 will be the program's: moves a descriptor that must survive until exec above them. */
 int init_lift(int *fd);
 #endif

@@ -16,7 +16,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <unistd.h>
@@ -24,6 +23,8 @@
 #include "base/cleanup.h"
 #include "kernel/sys.h"
 #include "native/cell/init.h"
+#include "native/cell/init_program.h"
+#include "native/cell/init_rest.h"
 
 _Noreturn void payload_die(struct cell *cell, int errnum)
 {
@@ -62,6 +63,36 @@ static int make_room(int *fd)
 	return 0;
 }
 
+static int spawn_copy(struct cell *cell)
+{
+	int pid = sys_result(syscall(SYS_clone, CLONE_FILES | CLONE_PIDFD | SIGCHLD, NULL,
+				     &cell->payload_pidfd, NULL, NULL));
+
+	if (pid == 0) {
+		payload_main(cell);
+	}
+	return pid;
+}
+
+static int twin_main(void *twin)
+{
+	payload_main(twin);
+}
+
+/*
+ * The payload process gets our memory, not a copy of it, and brig-init leaves that by exec. Until
+ * then both use it, with stacks and states of their own. They also share the C library's errno: so
+ * from here on brig-init makes no call that may fail and is not the end of the cell, unless it is a
+ * raw one.
+ */
+static int spawn_in_memory(struct cell *cell)
+{
+	*cell->twin = *cell;
+	int pid = clone(twin_main, cell->twin_stack, CLONE_VM | CLONE_FILES | CLONE_PIDFD | SIGCHLD,
+			cell->twin, &cell->payload_pidfd);
+	return pid < 0 ? -errno : pid;
+}
+
 int step_spawn(struct cell *cell, const struct step *step)
 {
 	(void)step;
@@ -80,15 +111,11 @@ int step_spawn(struct cell *cell, const struct step *step)
 	if (r < 0) {
 		return r;
 	}
-	long pid = syscall(SYS_clone, CLONE_FILES | CLONE_PIDFD | SIGCHLD, NULL,
-			   &cell->payload_pidfd, NULL, NULL);
+	int pid = cell->twin ? spawn_in_memory(cell) : spawn_copy(cell);
 	if (pid < 0) {
-		return -errno;
+		return pid;
 	}
-	if (pid == 0) {
-		payload_main(cell);
-	}
-	cell->payload = (pid_t)pid;
+	cell->payload = pid;
 	return 0;
 }
 
@@ -120,65 +147,53 @@ int step_go(struct cell *cell, const struct step *step)
 	return 0;
 }
 
-/*
- * The next report, checked; 0: the payload's end has closed; -errno. A dead warden ends the wait.
- */
-static int next_report(struct cell *cell, enum payload_report_state *state,
-		       struct payload_report *report)
+static int send_listener(struct cell *cell, const struct payload_report *report)
 {
-	struct pollfd ready[3] = {
-		{ .fd = cell->report_pipe[0], .events = POLLIN },
-		{ .fd = cell->control, .events = POLLIN },
-		{ .fd = cell->payload_pidfd, .events = POLLIN },
-	};
+	struct wire_record record = { .kind = WIRE_LISTENER, .value = (uint32_t)report->errnum };
+	int listener = (int)report->value;
+	int r = wire_send(cell->control, &record, &listener, 1);
 
-	while (poll(ready, 3, -1) < 0) {
-		if (errno != EINTR) {
-			return -errno;
+	close(listener); /* only the warden has it from here on */
+	return r;
+}
+
+static bool has_listener(const struct cell *cell)
+{
+	for (unsigned i = 0; i < cell->plan->count; i++) {
+		if (cell->plan->steps[i].kind == STEP_SECCOMP) {
+			return cell->plan->steps[i].seccomp.listens;
 		}
 	}
-	if (ready[0].revents) {
-		int r = payload_report_read(cell->report_pipe[0], report);
-		int checked = r == 1 ? payload_report_check(state, report, cell->plan->count) : 0;
-		return checked < 0 ? checked : r;
-	}
-	/* The warden is gone, or the payload without a report. */
-	return ready[1].revents ? -ECANCELED : -ECHILD;
+	return false;
 }
 
-static int take_report(struct cell *cell, const struct payload_report *report)
-{
-	struct wire_record record = { .kind = WIRE_LISTENER };
-	int listener = (int)report->value;
-	int r;
-
-	switch (report->kind) {
-	case PAYLOAD_REPORT_FAILED:
-		init_die(cell, report->value, report->errnum);
-	case PAYLOAD_REPORT_LISTENER:
-		record.value = (uint32_t)report->errnum;
-		r = wire_send(cell->control, &record, &listener, 1);
-		close(listener); /* only the warden has it from here on */
-		return r;
-	case PAYLOAD_REPORT_READY:
-		return 1;
-	default:
-		return -EPROTO;
-	}
-}
-
+/*
+ * The listener is in the table that the payload shares with us: it is sent from here. The rest is
+ * the same in brig-init's own program, which this becomes as soon as it can if its memory is to be
+ * the payload's.
+ */
 int step_ready(struct cell *cell, const struct step *step)
 {
+	const struct init_rest rest = init_rest_of(cell);
 	enum payload_report_state state = PAYLOAD_REPORTS_NONE;
 	struct payload_report report = { 0 };
-	int r = 0;
+	bool waits = !cell->twin || has_listener(cell);
 
 	(void)step;
-	while (r == 0) {
-		r = next_report(cell, &state, &report);
-		r = r == 1 ? take_report(cell, &report) : r < 0 ? r : -ECHILD;
+	while (waits && state != PAYLOAD_REPORTS_READY) {
+		int r = init_rest_report(&rest, &state, &report);
+		if (r != 1) {
+			return r < 0 ? r : -ECHILD;
+		}
+		if (report.kind == PAYLOAD_REPORT_LISTENER) {
+			r = send_listener(cell, &report);
+			waits = !cell->twin;
+		}
+		if (r < 0) {
+			return r;
+		}
 	}
-	return r < 0 ? r : 0;
+	return cell->twin ? init_become_program(cell, state) : 0;
 }
 
 /* Separates the tables: when we close the payload's ends, only the payload has them. */
@@ -219,8 +234,6 @@ static int close_except(int a, int b)
  */
 int step_hold(struct cell *cell, const struct step *step)
 {
-	struct wire_record record = { .kind = WIRE_HELD };
-	struct sched_param same = { 0 };
 	int r = unshare_table(cell);
 
 	(void)step;
@@ -233,12 +246,8 @@ int step_hold(struct cell *cell, const struct step *step)
 		return r;
 	}
 	cell->payload_pidfd = -1;
-	/*
-	 * Passing on the status, and dying, is not urgent: with this policy brig-init waits until
-	 * the warden and the program sleep, rather than interrupt them.
-	 */
-	sched_setscheduler(0, SCHED_BATCH, &same);
-	return wire_send(cell->control, &record, NULL, 0);
+	const struct init_rest rest = init_rest_of(cell);
+	return init_rest_hold(&rest);
 }
 
 static int send_go(struct cell *cell)
@@ -255,19 +264,9 @@ static int send_go(struct cell *cell)
 
 int step_start(struct cell *cell, const struct step *step)
 {
-	struct payload_report report = { 0 };
+	const struct init_rest rest = init_rest_of(cell);
+	int sent = spec_traits(cell->plan->spec)->held ? 0 : send_go(cell);
 
 	(void)step;
-	int sent = spec_traits(cell->plan->spec)->held ? 0 : send_go(cell);
-	if (sent < 0) {
-		return sent;
-	}
-	enum payload_report_state state = PAYLOAD_REPORTS_READY;
-	int r = next_report(cell, &state, &report);
-	if (r == 1) {
-		take_report(cell, &report); /* exec failed: does not return */
-		return -EPROTO;
-	}
-	/* A death right after exec is an ordinary end, which the reaper reports. */
-	return r == -ECHILD ? 0 : r;
+	return sent < 0 ? sent : init_rest_start(&rest);
 }

@@ -109,13 +109,14 @@ int step_selfmap(struct cell *cell, const struct step *step)
 	return r < 0 ? r : write_self("/proc/self/gid_map", step->selfmap.line);
 }
 
-#define KEPT_MAX (PLAN_STEPS_MAX + 8)
+#define KEPT_MAX (PLAN_STEPS_MAX + 9)
 
 /* The descriptors that the set-up still needs. */
 static unsigned kept_fds(const struct cell *cell, int kept[KEPT_MAX])
 {
-	const int own[] = { cell->stdio[0], cell->stdio[1],      cell->stdio[2], cell->control,
-			    cell->value_fd, cell->assignment_fd, cell->go[0],    cell->channel_fd };
+	const int own[] = { cell->stdio[0], cell->stdio[1],   cell->stdio[2],
+			    cell->control,  cell->value_fd,   cell->assignment_fd,
+			    cell->go[0],    cell->channel_fd, cell->init_image };
 	unsigned count = 0;
 
 	_Static_assert(ARRAY_SIZE(own) + PLAN_STEPS_MAX <= KEPT_MAX, "room for all");
@@ -255,13 +256,23 @@ static char *put_offset(char *at, const char *clock_name, clockid_t clock)
 	return stpcpy(at, " 0\n");
 }
 
+/* Only children that do not share our memory begin with the new clocks (timens_on_fork()). */
+static int enter_time(void)
+{
+	_cleanup_close_ int fd = open("/proc/self/ns/time_for_children", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		return -errno;
+	}
+	return setns(fd, CLONE_NEWTIME) < 0 ? -errno : 0;
+}
+
 /* Hides the host's uptime: children start with clocks near zero. */
 int step_time(struct cell *cell, const struct step *step)
 {
 	char text[96];
 	char *at = text;
 
-	(void)cell;
 	(void)step;
 	if (unshare(CLONE_NEWTIME) < 0) {
 		return -errno;
@@ -283,12 +294,14 @@ int step_time(struct cell *cell, const struct step *step)
 	if (fd < 0) {
 		return -saved;
 	}
-	return write(fd, text, (size_t)(at - text)) < 0 ? -errno : 0;
+	if (write(fd, text, (size_t)(at - text)) < 0) {
+		return -errno;
+	}
+	return cell->twin ? enter_time() : 0;
 }
 
 int step_seal(struct cell *cell, const struct step *step)
 {
-	(void)cell;
 	if (step->seal.drop_caps) {
 		int r = caps_drop_all();
 		if (r < 0) {
@@ -298,5 +311,9 @@ int step_seal(struct cell *cell, const struct step *step)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
 		return -errno;
 	}
-	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
+	/*
+	 * It is the memory that is dumpable. Where that will be the payload's, brig-init's own
+	 * program does this.
+	 */
+	return !cell->twin && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
 }

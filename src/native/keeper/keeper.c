@@ -26,7 +26,8 @@
 #define KEEPER_NAMESPACES (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 /* Above all descriptors of the interpreter. */
 #define SAFE_FD    32
-#define PROGRAM_FD (3 + KEEPER_FDS)
+#define INIT_FD    (3 + KEEPER_FDS)
+#define PROGRAM_FD (INIT_FD + 1)
 
 /* The interpreter does not inherit the host program's signal handlers. */
 static void forget_signals(void)
@@ -55,9 +56,9 @@ static int await_release(int socket)
 }
 
 /* Pipes, like those of a program in a cell: an interpreter checks the type of its streams. */
-static int take_fds(const struct keeper *keeper, int program)
+static int take_fds(const struct keeper *keeper, int program, int init)
 {
-	int in[2], out[2], fds[KEEPER_FDS + 3];
+	int in[2], out[2], fds[KEEPER_FDS + 4];
 	int count = 0;
 
 	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0) {
@@ -68,6 +69,7 @@ static int take_fds(const struct keeper *keeper, int program)
 	for (int i = 0; i < KEEPER_FDS; i++) {
 		fds[count++] = keeper->fds[i];
 	}
+	fds[count++] = init;
 	fds[count++] = program;
 	for (int i = 0; i < count; i++) {
 		fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, SAFE_FD);
@@ -80,7 +82,7 @@ static int take_fds(const struct keeper *keeper, int program)
 	if (reader < 0 || dup2(fds[0], 0) < 0 || dup2(fds[1], 1) < 0 || dup2(fds[1], 2) < 0) {
 		return -errno;
 	}
-	for (int i = 0; i < KEEPER_FDS; i++) {
+	for (int i = 0; i < KEEPER_FDS + 1; i++) {
 		if (dup2(fds[i + 2], 3 + i) < 0) {
 			return -errno;
 		}
@@ -135,8 +137,12 @@ static int build_view(const struct keeper *keeper)
 	if (r < 0) {
 		return r;
 	}
-	int program = template_view_copy_program(keeper->program, keeper->name);
-	return program < 0 ? program : take_fds(keeper, program);
+	int program = template_view_copy_program(keeper->program, keeper->name, true);
+	if (program < 0) {
+		return program;
+	}
+	int init = template_view_open_copy(keeper->init, "brig-init");
+	return init < 0 ? init : take_fds(keeper, program, init);
 }
 
 static _Noreturn void keeper_main(const struct keeper *keeper)

@@ -32,7 +32,8 @@ struct keeper {
 	int fds[KEEPER_FDS]; /* become the interpreter's 3, 4, ...; the first is its socket */
 	int outside;         /* the warden's end of that socket: the keeper closes it */
 	int program;         /* the interpreter's file */
-	const char *name;    /* its name */
+	int init;         /* that of brig-init's own program; becomes the descriptor behind fds */
+	const char *name; /* its name */
 	const char *const *argv;
 	const char *const *envp;
 };

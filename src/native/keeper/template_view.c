@@ -108,7 +108,7 @@ int template_view_build(const struct closure *closure)
 	return 0;
 }
 
-static int make_memory_mount(void)
+static int make_memory_mount(bool huge)
 {
 	_cleanup_close_ int fs = sys_fsopen("tmpfs");
 
@@ -123,7 +123,9 @@ static int make_memory_mount(void)
 	 * Large pages (tmpfs(5)): fewer to map, and to free at every end. Not all kernels have
 	 * them.
 	 */
-	sys_fsconfig(fs, FSCONFIG_SET_STRING, "huge", "always");
+	if (huge) {
+		sys_fsconfig(fs, FSCONFIG_SET_STRING, "huge", "always");
+	}
 	r = sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL);
 	return r < 0 ? r : sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
@@ -148,24 +150,42 @@ static int copy_all(int from, int to)
 	return 0;
 }
 
-int template_view_copy_program(int program, const char *name)
+static int copy_into(int dir, const char *name, int from)
+{
+	int copy = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0555);
+
+	if (copy < 0) {
+		return -errno;
+	}
+	int r = copy_all(from, copy);
+	/* Before exec, which refuses a file that is open for writing: ETXTBSY, execve(2). */
+	close(copy);
+	return r;
+}
+
+int template_view_copy_program(int program, const char *name, bool huge)
 {
 	struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
-	_cleanup_close_ int dir = make_memory_mount();
+	_cleanup_close_ int dir = make_memory_mount(huge);
 
 	if (dir < 0) {
 		return dir;
 	}
-	int copy = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0555);
-	if (copy < 0) {
-		return -errno;
-	}
-	int r = copy_all(program, copy);
-	/* Before exec, which refuses a file that is open for writing: ETXTBSY, execve(2). */
-	close(copy);
+	int r = copy_into(dir, name, program);
 	if (r < 0) {
 		return r;
 	}
 	r = sys_mount_setattr(dir, "", AT_EMPTY_PATH, &read_only);
 	return r < 0 ? r : TAKE_FD(dir);
+}
+
+int template_view_open_copy(int program, const char *name)
+{
+	_cleanup_close_ int dir = template_view_copy_program(program, name, false);
+
+	if (dir < 0) {
+		return dir;
+	}
+	int file = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	return file < 0 ? -errno : file;
 }

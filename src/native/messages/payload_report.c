@@ -4,9 +4,9 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "kernel/sys.h"
 
 #define ERRNO_MAX 4095 /* the kernel's own bound */
 
@@ -14,18 +14,18 @@ int payload_report_write(int fd, enum payload_report_kind kind, uint32_t value, 
 {
 	struct payload_report report = { .kind = kind, .value = value, .errnum = errnum };
 
-	return write(fd, &report, sizeof(report)) == sizeof(report) ? 0 : -EIO;
+	return sys_raw(SYS_write, fd, (long)&report, sizeof(report)) == sizeof(report) ? 0 : -EIO;
 }
 
 int payload_report_read(int fd, struct payload_report *report)
 {
-	ssize_t n;
+	long n;
 
 	do {
-		n = read(fd, report, sizeof(*report));
-	} while (n < 0 && errno == EINTR);
+		n = sys_raw(SYS_read, fd, (long)report, sizeof(*report));
+	} while (n == -EINTR);
 	if (n < 0) {
-		return -errno;
+		return (int)n;
 	}
 	return n == 0 ? 0 : n == sizeof(*report) ? 1 : -EPROTO;
 }

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pages that every run writes to: see hot_pages.h. */
+#include "template/hot_pages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/io_uring.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/files/write_all.h"
+#include "kernel/sys.h"
+
+#define PAGE_SHIFT 12
+#define RING_FD    254 /* above the interpreter's own */
+/* The kernel's bound for buffers of a ring since 5.13; before that it is UIO_MAXIOV. */
+#define RANGES_MAX 16384
+
+/* Of an entry in /proc/self/pagemap: Documentation/admin-guide/mm/pagemap.rst. */
+#define PAGEMAP_PRESENT   (1ull << 63)
+#define PAGEMAP_FILE      (1ull << 61)
+#define PAGEMAP_EXCLUSIVE (1ull << 56)
+
+struct range {
+	uint64_t first, end; /* pages */
+	bool file;           /* of a file, with pages of its own where it was written */
+};
+
+/* The next mapping that the process can write to, and does not share. */
+static bool next_range(FILE *maps, struct range *ret)
+{
+	char line[4608];
+
+	while (fgets(line, sizeof(line), maps)) {
+		unsigned long first, end, inode;
+		char flags[5];
+		if (sscanf(line, "%lx-%lx %4s %*x %*x:%*x %lu", &first, &end, flags, &inode) == 4 &&
+		    flags[1] == 'w' && flags[3] == 'p') {
+			*ret = (struct range){ first >> PAGE_SHIFT, end >> PAGE_SHIFT, inode != 0 };
+			return true;
+		}
+	}
+	return false;
+}
+
+static int report_range(int pagemap, const struct range *range, int pipe)
+{
+	uint64_t entries[512], own[512];
+
+	for (uint64_t page = range->first; page < range->end; page += ARRAY_SIZE(entries)) {
+		uint64_t want = range->end - page < ARRAY_SIZE(entries) ? range->end - page
+									: ARRAY_SIZE(entries);
+		size_t count = 0;
+		ssize_t n = pread(pagemap, entries, want * sizeof(entries[0]),
+				  (off_t)(page * sizeof(entries[0])));
+		if (n != (ssize_t)(want * sizeof(entries[0]))) {
+			return n < 0 ? -errno : -EIO;
+		}
+		for (uint64_t i = 0; i < want; i++) {
+			uint64_t is =
+				entries[i] & (PAGEMAP_PRESENT | PAGEMAP_FILE | PAGEMAP_EXCLUSIVE);
+			if (is == (PAGEMAP_PRESENT | PAGEMAP_EXCLUSIVE)) {
+				own[count++] = page + i;
+			}
+		}
+		int r = write_all(pipe, own, count * sizeof(own[0]));
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
+static void close_stream(FILE **stream)
+{
+	if (*stream) {
+		fclose(*stream);
+	}
+}
+
+int hot_pages_report(int pipe)
+{
+	_cleanup_close_ int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	_cleanup_(close_stream)
+	FILE *maps = fopen("/proc/self/maps", "re");
+	struct range range;
+	int r = 0;
+
+	if (pagemap < 0 || !maps) {
+		return -errno;
+	}
+	while (r == 0 && next_range(maps, &range)) {
+		r = report_range(pagemap, &range, pipe);
+	}
+	return r;
+}
+
+int hot_pages_read(int pipe, struct hot_pages *ret)
+{
+	char *at = (char *)ret->pages;
+	size_t room = sizeof(ret->pages), size = 0;
+
+	for (;;) {
+		ssize_t n = read(pipe, at + size, room - size);
+		if (n < 0 && errno == EINTR) {
+			continue;
+		}
+		if (n < 0) {
+			return -errno;
+		}
+		if (n == 0) {
+			break;
+		}
+		size += (size_t)n;
+		if (size == room) {
+			return -E2BIG; /* copying so much would cost more than it saves */
+		}
+	}
+	ret->count = size / sizeof(ret->pages[0]);
+	return size % sizeof(ret->pages[0]) || !ret->count ? -ENODATA : 0;
+}
+
+void hot_pages_intersect(struct hot_pages *pages, const struct hot_pages *other)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0, j = 0; i < pages->count && j < other->count;) {
+		if (pages->pages[i] == other->pages[j]) {
+			pages->pages[kept++] = pages->pages[i];
+		}
+		bool less = pages->pages[i] <= other->pages[j];
+		bool more = pages->pages[i] >= other->pages[j];
+		i += less;
+		j += more;
+	}
+	pages->count = kept;
+}
+
+/* Those of our own mappings, as ranges; a child may have had others. */
+static size_t ranges_of(const struct hot_pages *pages, bool files, struct iovec *ret,
+			size_t *ret_pages)
+{
+	_cleanup_(close_stream)
+	FILE *maps = fopen("/proc/self/maps", "re");
+	struct range range;
+	size_t count = 0, at = 0;
+	uint64_t next = 0;
+
+	*ret_pages = 0;
+	while (maps && next_range(maps, &range)) {
+		if (range.file && !files) {
+			continue;
+		}
+		while (at < pages->count && pages->pages[at] < range.first) {
+			at++;
+		}
+		for (; at < pages->count && pages->pages[at] < range.end; at++) {
+			if (count && pages->pages[at] == next) {
+				ret[count - 1].iov_len += 1u << PAGE_SHIFT;
+			} else if (count == RANGES_MAX) {
+				return count;
+			} else {
+				uintptr_t address = (uintptr_t)pages->pages[at] << PAGE_SHIFT;
+				ret[count++] = (struct iovec){ (void *)address, 1u << PAGE_SHIFT };
+			}
+			next = pages->pages[at] + 1;
+			(*ret_pages)++;
+		}
+		next = 0; /* a buffer is of one mapping */
+	}
+	return count;
+}
+
+/* Kernels before 6.7 pin no pages of files, not even written ones: then without them. */
+static int register_pages(int ring, const struct hot_pages *pages)
+{
+	_cleanup_free_ struct iovec *ranges = calloc(RANGES_MAX, sizeof(*ranges));
+	int r = -ENOMEM;
+
+	for (int files = 1; ranges && files >= 0; files--) {
+		size_t pinned;
+		size_t count = ranges_of(pages, files, ranges, &pinned);
+		if (count == 0) {
+			return -ENODATA;
+		}
+		r = sys_result(syscall(SYS_io_uring_register, ring, IORING_REGISTER_BUFFERS, ranges,
+				       count));
+		if (r == 0) {
+			return (int)pinned;
+		}
+	}
+	return r;
+}
+
+int hot_pages_pin(const struct hot_pages *pages)
+{
+	struct io_uring_params params = { 0 };
+	struct rlimit before, most;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &before) < 0) {
+		return -errno;
+	}
+	int ring = sys_result(syscall(SYS_io_uring_setup, 1, &params));
+	if (ring < 0) {
+		return ring;
+	}
+	most = (struct rlimit){ before.rlim_max, before.rlim_max };
+	setrlimit(RLIMIT_MEMLOCK, &most);
+	int r = register_pages(ring, pages);
+	setrlimit(RLIMIT_MEMLOCK, &before);
+	/* It stays open: its end would release the pages. */
+	int high = r > 0 ? fcntl(ring, F_DUPFD_CLOEXEC, RING_FD) : -1;
+	if (high >= 0 || r <= 0) {
+		close(ring);
+	}
+	return r;
+}
