@@ -8,12 +8,59 @@ import subprocess
 from dataclasses import dataclass, field
 
 import contenders
+import group_time
 import report
 
 PYTHON = contenders.PYTHON
 MODULES = ["numpy", "pandas"]
 LEVELS = (1, 2, 8)
 CELLS = 16
+
+
+# Ordinary programs beside print(1): the text.
+ORDINARY = {
+    "classes": """
+class Node:
+    def __init__(self, value, rest=None):
+        self.value, self.rest = value, rest
+    def __iter__(self):
+        node = self
+        while node:
+            yield node.value
+            node = node.rest
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+nodes = None
+for i in range(200):
+    nodes = Node(i, nodes)
+print(sum(nodes), fib(12))
+""",
+    "json and re": """
+import json, re
+rows = [{"id": i, "name": "row %d" % i, "tags": ["a", "b"]} for i in range(50)]
+text = json.dumps(rows)
+print(len(json.loads(text)), len(re.findall(r'"name": "row \\d+"', text)))
+""",
+    "datetime": """
+import collections, datetime, random
+days = [datetime.date(2024, 1, 1) + datetime.timedelta(days=random.randrange(366)) for _ in range(200)]
+print(collections.Counter(day.strftime("%A") for day in days).most_common(1)[0][1] > 0)
+""",
+    "csv": """
+import csv, io
+out = io.StringIO()
+csv.writer(out).writerows([i, i * i, "text %d" % i] for i in range(100))
+print(sum(int(row[1]) for row in csv.reader(io.StringIO(out.getvalue()))))
+""",
+    "files": """
+import os, tempfile
+with tempfile.TemporaryDirectory() as place:
+    for i in range(5):
+        with open(os.path.join(place, "%d.txt" % i), "w") as file:
+            file.write("x" * 4096)
+    print(sum(os.path.getsize(os.path.join(place, name)) for name in os.listdir(place)))
+""",
+}
 
 
 class Failure(Exception):
@@ -26,14 +73,17 @@ class Worker:
     args: list
     env: dict
     process: subprocess.Popen = None
+    time: group_time.GroupTime = None
 
     def start(self):
+        self.time = group_time.GroupTime("%x" % id(self))
         # A session of its own: kernels that share the processors out by session (autogroup) would
         # otherwise give a part of one share to each worker, and whole shares to the processes that
         # it is compared with.
         # pylint: disable=consider-using-with
         self.process = subprocess.Popen(self.args, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, env=self.env, start_new_session=True)
+                                        text=True, env=self.env, start_new_session=True,
+                                        preexec_fn=self.time.enter)
 
     def ask(self, question):
         if not self.process:
@@ -55,6 +105,8 @@ class Worker:
         if self.process:
             self.process.stdin.close()
             self.process.wait()
+            self.process = None
+            self.time.remove()
 
 
 @dataclass
@@ -73,6 +125,7 @@ class Load:
 
     def measure(self, level, runs):
         count = max(2 * level, int(runs * self.weight))
+        before = self.worker.time.used_ms()
         answer = self.worker.ask("load %s %d %d %d" % (self.start, level, count, self.ready))
         walls = answer["wall_ns"]
         if self.start != "cold":
@@ -81,6 +134,7 @@ class Load:
                    for percent in (10, 50, 90, 99)}
         figures["runs_per_second"] = count / (answer["elapsed_ns"] / 1e9)
         figures["runs"] = count
+        figures["cpu_ms"] = None if before is None else (self.worker.time.used_ms() - before) / count
         self.rounds.setdefault(level, []).append(figures)
 
 
@@ -149,6 +203,10 @@ class Field:
             self.add("crun", "crun + python3", self.spawner(self.crun(), mask=self.base.mask))
         self.add("brig-run", "brig run", self.spawner(
             [self.base.tools["brig"], "run", "-c", contenders.CODE]))
+        for key, code in ORDINARY.items():
+            self.add("bare-" + key, "python3 -I, " + key, self.spawner([PYTHON, "-I", "-c", code]), levels=(1,))
+            self.add("warm-" + key, "brig, warm, pool full, " + key, self.driver(key, "/etc/brig", code),
+                     start="warm", levels=(1,), ready=CELLS)
         driver = self.driver("warm", "/etc/brig", contenders.CODE)
         self.add("cold", "brig, cold", driver)
         self.add("warm", "brig, warm", driver, start="warm", weight=4.0)
@@ -179,6 +237,8 @@ class Field:
         """The memory of each driver's pool; a driver without a pool is left out, by name."""
         seen = {}
         for key, driver in self.drivers.items():
+            if key in ORDINARY:
+                continue
             try:
                 seen[key] = driver.ask("memory")
             except Failure as problem:

@@ -354,7 +354,7 @@ _Noreturn void holder_main(struct holder_start *start)
 	/* An emulated kernel has clocks of its own. */
 	if (r >= 0 && !start->emulated && (start->spec->layers & LAYER_BIT(LAYER_TIMENS))) {
 		step = HOLDER_STEP_TIME;
-		r = step_time(NULL, NULL); /* of our children */
+		r = clocks_begin(); /* of our children */
 	}
 	if (r < 0) {
 		fail(start, step, -r);

@@ -77,6 +77,9 @@ struct cell {
 /* The settings of a network that another program has made, and which the caller has entered. */
 int net_adopt(void);
 
+/* A time namespace for children, whose clocks start near zero. */
+int clocks_begin(void);
+
 typedef int (*step_function)(struct cell *cell, const struct step *step);
 
 /* The only loop: carries out all steps of one actor, in order. 0 or -errno with cell->failed. */

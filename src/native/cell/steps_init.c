@@ -256,24 +256,11 @@ static char *put_offset(char *at, const char *clock_name, clockid_t clock)
 	return stpcpy(at, " 0\n");
 }
 
-/* Only children that do not share our memory begin with the new clocks (timens_on_fork()). */
-static int enter_time(void)
-{
-	_cleanup_close_ int fd = open("/proc/self/ns/time_for_children", O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0) {
-		return -errno;
-	}
-	return setns(fd, CLONE_NEWTIME) < 0 ? -errno : 0;
-}
-
-/* Hides the host's uptime: children start with clocks near zero. */
-int step_time(struct cell *cell, const struct step *step)
+int clocks_begin(void)
 {
 	char text[96];
 	char *at = text;
 
-	(void)step;
 	if (unshare(CLONE_NEWTIME) < 0) {
 		return -errno;
 	}
@@ -294,10 +281,27 @@ int step_time(struct cell *cell, const struct step *step)
 	if (fd < 0) {
 		return -saved;
 	}
-	if (write(fd, text, (size_t)(at - text)) < 0) {
+	return write(fd, text, (size_t)(at - text)) < 0 ? -errno : 0;
+}
+
+/* Only children that do not share our memory begin with the new clocks (timens_on_fork()). */
+static int enter_time(void)
+{
+	_cleanup_close_ int fd = open("/proc/self/ns/time_for_children", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0) {
 		return -errno;
 	}
-	return cell->twin ? enter_time() : 0;
+	return setns(fd, CLONE_NEWTIME) < 0 ? -errno : 0;
+}
+
+/* Hides the host's uptime. */
+int step_time(struct cell *cell, const struct step *step)
+{
+	int r = clocks_begin();
+
+	(void)step;
+	return r == 0 && cell->twin ? enter_time() : r;
 }
 
 int step_seal(struct cell *cell, const struct step *step)
