@@ -20,6 +20,8 @@
 #include "run/network_advice.h"
 
 #define PAGE_BYTES 4096u
+/* A full pipe is read in as many turns: each takes half of the messages that are kept. */
+#define LOG_TURNS  (2 * (64u << 10) / HELD_LOG_BYTES)
 #define ALL_LAYERS (LAYER_BIT(LAYER_COUNT) - 1)
 
 layer_set held_resolve(const struct cgroup_manager *groups, layer_set own, struct spec *spec)
@@ -196,29 +198,40 @@ bool held_hears(const struct held_cell *held)
 	       !(full && held->link.phase != ASSIGN_NOTHING);
 }
 
-/* The tool's messages, of which the beginning is kept. */
-static int on_log(struct run *run)
+/* The tool's messages, of which the end is kept: it names the cause. False: there was none. */
+static bool hear(struct run *run)
 {
 	struct held_cell *held = held_of(run);
-	char rest[512];
 
 	if (!held_hears(held)) {
 		epoll_ctl(run->epoll, EPOLL_CTL_DEL, held->log, NULL);
-		return 0;
+		return false;
 	}
-	size_t room = sizeof(held->messages) - 1 - held->messages_size;
-	ssize_t n = read(held->log, room ? held->messages + held->messages_size : rest,
-			 room ? room : sizeof(rest));
+	if (held->messages_size == sizeof(held->messages) - 1) {
+		held->messages_size /= 2;
+		memmove(held->messages,
+			held->messages + sizeof(held->messages) - 1 - held->messages_size,
+			held->messages_size);
+	}
+	ssize_t n = read(held->log, held->messages + held->messages_size,
+			 sizeof(held->messages) - 1 - held->messages_size);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-		return 0;
+		return false;
 	}
 	if (n <= 0) {
 		epoll_ctl(run->epoll, EPOLL_CTL_DEL, held->log, NULL);
 		close_fd(&held->log);
-		return 0;
+		return false;
 	}
-	held->messages_size += room ? (size_t)n : 0;
+	held->messages_size += (size_t)n;
+	held->messages[held->messages_size] = '\0';
+	return true;
+}
+
+static int on_log(struct run *run)
+{
+	(void)hear(run);
 	return 0;
 }
 
@@ -348,13 +361,7 @@ int held_ended(struct run *run, struct brig_error *err)
 
 	while (next_message(run) > 0) {
 	}
-	for (size_t before = 0;
-	     held->log >= 0 && held->messages_size < sizeof(held->messages) - 1;) {
-		before = held->messages_size;
-		on_log(run);
-		if (held->messages_size == before) {
-			break;
-		}
+	for (unsigned turns = 0; held->log >= 0 && turns < LOG_TURNS && hear(run); turns++) {
 	}
 	agent_link_drain(&held->link, run);
 	/* The time was up before there was a program: the tool's fault, not the program's. */

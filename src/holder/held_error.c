@@ -29,20 +29,43 @@ static const struct {
 				  "see brig doctor" },
 };
 
-/* The last line of the tool's messages, which names the cause; nothing that moves a terminal. */
-static void last_line(const struct held_cell *held, char *ret, size_t size)
+/* Where the line that ends there begins: after the end of another, or at the beginning. */
+static size_t line_start(const char *text, size_t end)
 {
-	size_t end = held->messages_size, start;
-
-	while (end > 0 && (held->messages[end - 1] == '\n' || held->messages[end - 1] == ' ')) {
+	while (end > 0 && text[end - 1] != '\n') {
 		end--;
 	}
-	for (start = end; start > 0 && held->messages[start - 1] != '\n'; start--) {
+	return end;
+}
+
+static bool is_empty(const char *text, size_t size)
+{
+	return strspn(text, " \t\r\n") >= size;
+}
+
+/*
+ * The last line of the tool's messages, which names the cause; nothing that moves a terminal. One
+ * that begins with a carriage return shows a progress, and one of spaces shows nothing.
+ */
+static void last_line(const struct held_cell *held, char *ret, size_t size)
+{
+	const char *text = held->messages;
+	size_t end = held->messages_size, start = line_start(text, end);
+
+	while (start > 0 && (text[start] == '\r' || is_empty(text + start, end - start))) {
+		end = start - 1;
+		start = line_start(text, end);
+	}
+	if (text[start] == '\r') {
+		end = start;
+	}
+	while (end > start && is_empty(text + end - 1, 1)) {
+		end--;
 	}
 	size_t length = end - start < size - 1 ? end - start : size - 1;
 	for (size_t i = 0; i < length; i++) {
-		unsigned char c = (unsigned char)held->messages[start + i];
-		ret[i] = (char)(c < 0x20 || c > 0x7e ? '?' : c);
+		unsigned char c = (unsigned char)text[start + i];
+		ret[i] = (char)(c == '\t' ? ' ' : c < 0x20 || c > 0x7e ? '?' : c);
 	}
 	ret[length] = '\0';
 }

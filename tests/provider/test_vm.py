@@ -250,6 +250,7 @@ def test_no_space_for_the_image(machine, tmp_path):
                           timeout=300, check=False)
     answer = json.loads(done.stdout.splitlines()[0])
     assert "image of the cell's root" in answer["error"]["message"], answer
+    assert "No space left on device" in answer["error"]["message"], answer  # not the progress before it
     assert done.stdout.splitlines()[1:] == ["lock"]
 
 
