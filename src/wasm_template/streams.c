@@ -61,8 +61,8 @@ static int write_part(int fd, const uint8_t *data, size_t size, uint32_t *writte
 		if (n < 0 && errno == EINTR) {
 			continue;
 		}
-		if (n < 0) {
-			return wasi_error(errno);
+		if (n <= 0) {
+			return n < 0 ? wasi_error(errno) : WASI_IO;
 		}
 		data += n;
 		size -= (size_t)n;
@@ -72,17 +72,17 @@ static int write_part(int fd, const uint8_t *data, size_t size, uint32_t *writte
 }
 
 /* Every part is looked at before the first is written. */
-static bool are_valid(struct abi_caller *caller, const struct wasi_part *parts, uint32_t count)
+static int check_parts(struct abi_caller *caller, const struct wasi_part *parts, uint32_t count)
 {
 	uint64_t all = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		all += parts[i].size;
 		if (!guest_memory(caller, parts[i].at, parts[i].size)) {
-			return false;
+			return WASI_FAULT;
 		}
 	}
-	return all <= INT32_MAX;
+	return all <= INT32_MAX ? WASI_OK : WASI_INVAL;
 }
 
 static int write_parts(struct abi_caller *caller, int fd, const struct wasi_part *parts,
@@ -116,12 +116,11 @@ bool stream_write(struct abi_caller *caller, const union abi_value *values, int 
 		return true;
 	}
 	memcpy(parts, from, size);
-	if (!are_valid(caller, parts, count)) {
-		*ret_error = WASI_FAULT;
-		return true;
+	*ret_error = check_parts(caller, parts, count);
+	if (*ret_error == WASI_OK) {
+		*ret_error = write_parts(caller, fd, parts, count, &written);
+		memcpy(to, &written, sizeof(written));
 	}
-	*ret_error = write_parts(caller, fd, parts, count, &written);
-	memcpy(to, &written, sizeof(written));
 	return true;
 }
 
