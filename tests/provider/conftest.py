@@ -105,6 +105,9 @@ NOT_WITH_DAEMONS = {"test_brig_killed", "test_brig_killed_while_it_starts", "tes
                     # no interpreter waits in them, and calls are not watched
                     "test_time_before_the_program_is_free", "test_a_policy_that_watches"}
 
+# A machine has no directories of the host: test_vm.py asserts their refusal.
+NOT_WITH_MACHINES = {"test_mounts"}
+
 
 def write_policy(config, name, policy):
     path = config / "policies" / f"{name}.json"
@@ -171,9 +174,10 @@ def is_core(item):
 
 
 def has_meaning(item):
-    names = getattr(getattr(item, "callspec", None), "params", {}).values()
-    not_with_daemons = item.originalname in NOT_WITH_DAEMONS or item.module.__name__ == "test_venv"
-    return not (not_with_daemons and any(name in DAEMONS for name in names))
+    of_venv = item.module.__name__ == "test_venv"
+    lacking = {**dict.fromkeys(DAEMONS, item.originalname in NOT_WITH_DAEMONS or of_venv),
+               "vm": item.originalname in NOT_WITH_MACHINES or of_venv}
+    return not any(lacking.get(name) for name in parameters(item) if isinstance(name, str))
 
 
 def pytest_collection_modifyitems(config, items):
@@ -287,6 +291,17 @@ class Provider:
         assert "error" in answer and done.returncode not in (0, 1), done
         REFUSALS.append(answer["error"])
         return answer["error"]
+
+    def has_commands(self):
+        """Not in a machine: a program of the host has all of /usr, which may be more than an image can have."""
+        if self.kind != "vm":
+            return True
+        answer = json.loads(self.plain("--json", "--", "/bin/true").stdout)
+        if "error" not in answer:
+            return True
+        assert "too many for an image" in answer["error"]["message"] and answer["error"]["remedy"], answer
+        REFUSALS.append(answer["error"])
+        return False
 
 
 def make_provider(request, schema):

@@ -268,6 +268,18 @@ def test_abilities():
     assert set(found["abilities"]) == {"walls", "own-root", "network", "call-rules", "hold", "value", "sessions"}
 
 
+@pytest.mark.parametrize("words, more, message", [
+    (["--ro", "d=/usr"], {}, "has no mounts"),
+    (["--rw", "d=/tmp"], {}, "has no mounts"),
+    (["--venv", "/opt"], {}, "has no virtualenvs"),
+    ([], {"monitor": {"calls": ["execve"]}}, "watch"),
+], ids=["ro", "rw", "venv", "call-watch"])
+def test_what_it_lacks_is_refused(config, schema, words, more, message):
+    write_policy(config, "vm-lacks", {**POLICIES["vm"], **more})
+    error = Provider("vm-lacks", config, schema).refused(*words, "--lang", "python", "-c", "1")
+    assert "vm" in error["message"] and message in error["message"] and error["remedy"], error
+
+
 def test_limits_of_a_machine_made_ahead(machine):
     """It is made for them: a program between those of its request and those of the policy is ended."""
     fill = "printf -v x '%*s' 120000000 ''; echo done"
