@@ -39,10 +39,11 @@ def write_languages(config):
                              "argv": ["{program}", "{driver}", "{source}", "{args}"]},
                    "warm": {"wait": "python.py"}},
     }
-    for name, program, version, after in (("bash", "/usr/bin/bash", "--version", "version "),
-                                          ("python", "/usr/bin/python3", "--version", "Python ")):
+    for name, extension, program, version, after in (
+            ("bash", "sh", "/usr/bin/bash", "--version", "version "),
+            ("python", "py", "/usr/bin/python3", "--version", "Python ")):
         (config / "runtimes" / f"{name}.json").write_text(json.dumps({
-            "source": f"code.{name}", "program": [program],
+            "extensions": [extension], "source": f"code.{extension}", "program": [program],
             "version": {"argv": [version], "after": after}, "closure": closure + ["/usr/bin/bash", "/usr/bin/python3"],
             "run": {"argv": ["{program}", "{source}", "{args}"],
                     "env": {"PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}},

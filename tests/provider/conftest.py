@@ -340,8 +340,9 @@ def of(request, config, schema):
         if kind in DAEMONS:
             settings = {"socket": request.getfixturevalue(kind).socket, **policy.get(kind, {})}
             policy = {**policy, kind: settings}
-        write_policy(config, name, policy)
-        made = Provider(name, config, schema)
+        place = request.getfixturevalue("vm_config") if kind == "vm" else config
+        write_policy(place, name, policy)
+        made = Provider(name, place, schema)
         made.kind = kind
         made.daemon = kind in DAEMONS
         return made
