@@ -72,6 +72,20 @@ PROGRAMS = {
     "parts": "import os\nprint(os.writev(1, [b'a', b'', b'bc\\n'])) if hasattr(os, 'writev') else None",
     "invalid": "print(1)\nx = 'a\0b'",
     "long": "x = 1 #" + "-" * (9 << 17) + "\nprint(x)",
+    "status-of-os": "import os; print('lost', end=''); os._exit(7)",
+    "latin-1": b"# coding: latin-1\nprint(ascii('\xe4'))",
+    "bom": b"\xef\xbb\xbfprint('bom')",
+    "returns": b"x = '''a\r\nb'''\r\nprint(ascii(x))\r\n",
+    "tabs": "if 1:\n\tprint(1)\n        print(2)",
+    "write-all": "import os, sys\nprint(os.write(1, b'z' * 300000), file=sys.stderr)",
+    "write-none": "import os\nprint(os.write(1, b''), os.write(2, b''))",
+    "write-wrong": "import os\nfor fd in 0, 3, 77, -1:\n try: print(os.write(fd, b'x'))\n"
+                   " except (OSError, OverflowError) as e: print(fd, e)",
+    "no-output": "import sys\nsys.stdout.close(); sys.stderr.close()",
+    "no-streams": "import sys\nsys.stdout = sys.stderr = None\nprint('a')",
+    "buffered": "import sys\nsys.stdout = open(1, 'w', 4096, closefd=False)\nprint('kept'); sys.stderr.write('e')",
+    "opened": "f = open(1, 'wb', 0)\nf.write(b'a'); f.close()\nprint('b', flush=True)",
+    "reads-output": "import os\ntry: os.read(1, 1)\nexcept OSError as e: print(e)",
     "open": "for p in '/etc/passwd', '/proc/self/maps', '/brig', '/sandbox/../etc':\n"
             " try: open(p)\n except OSError as e: print(e)",
 }
@@ -80,7 +94,8 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_same_result(wasm, name, tmp_path):
     program = tmp_path / "program.py"  # some are no argument of a command
-    program.write_text(PROGRAMS[name])
+    code = PROGRAMS[name]
+    program.write_bytes(code if isinstance(code, bytes) else code.encode())
     seen = []
     for how in ("cold", "warm"):
         result = wasm.result("--lang", "python", program, "--start", how, *LONG, "--env", "A=b",
