@@ -4,9 +4,9 @@
  * any pointer and any count (test_wasm_raw.py). It can be cloned from a template as Python can: it
  * asks for its order as data/drivers/wasm.py does.
  *
- * A line of a program is a word and up to four numbers; `again N` repeats the line before. A number is decimal or 0x...; A+N is a place
- * in a block of 1 MiB, E-N and E+N are places before and after the end of the memory. The results of
- * all calls are printed to standard error at the end.
+ * A line of a program is a word and up to four numbers; `again N` repeats the line before. A number
+ * is decimal or 0x...; A+N is a place in a block of 1 MiB, E-N and E+N are places before and after
+ * the end of the memory. The results of all calls are printed to standard error at the end.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -203,7 +203,7 @@ static char *read_file(const char *path)
 	return text;
 }
 
-/* What brig's part of the template must bear before there is an order. */
+/* Calls that brig's part of the template must bear before there is an order. */
 static void before_the_order(void)
 {
 	uint32_t end = memory_size(), here = (uint32_t)(uintptr_t)block;
