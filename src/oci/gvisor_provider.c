@@ -159,6 +159,7 @@ const struct provider gvisor_provider = {
 	.own_processes = OWN_TASKS,
 	.inner_processes = 1, /* the agent */
 	.tasks_each = TASKS_EACH,
+	.own_clock = true,
 	/* Its kernel shows it to programs as the memory of the machine. */
 	.fixed_limits = LAYER_BIT(LAYER_CGROUP_MEMORY),
 	.held_bytes = held_bytes,

@@ -105,6 +105,11 @@ struct provider {
 	 */
 	unsigned tasks_each;
 	/*
+	 * The cell's kernel counts processor time by a clock that goes on while the host runs
+	 * others: only the host can limit it.
+	 */
+	bool own_clock;
+	/*
 	 * The folder of its own languages in data/runtimes, and in the operator's runtimes/: it
 	 * runs no others, and no programs of the host. NULL: it runs what the host runs.
 	 */

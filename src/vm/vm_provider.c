@@ -179,6 +179,7 @@ const struct provider vm_provider = {
 		     ABILITY_BIT(ABILITY_SESSIONS),
 	.layers = VM_LAYERS,
 	.own_groups = true,
+	.own_clock = true,
 	.fixed_limits = LAYER_BIT(LAYER_CGROUP_MEMORY) | LAYER_BIT(LAYER_CGROUP_PIDS),
 	.held_bytes = vm_held_bytes,
 	.keeps_files = true,

@@ -130,7 +130,7 @@ threads = [threading.Thread(target=flood, args=(fd,)) for fd in (1, 2)]
 [t.start() for t in threads]; [t.join() for t in threads]
 """
     result = provider.python(code, "--stdout", "1M", "--stderr", "1M")
-    assert result["status"] == "ok" and result["exit_code"] == 0
+    assert result["status"] == "ok" and result["exit_code"] == 0, {**result, "stdout": "", "stderr": ""}
     assert result["stdout"] == result["stderr"]
 
 

@@ -280,6 +280,13 @@ def test_what_it_lacks_is_refused(config, schema, words, more, message):
     assert "vm" in error["message"] and message in error["message"] and error["remedy"], error
 
 
+@pytest.mark.parametrize("how", ["cold", "warm"])
+def test_the_host_limits_processor_time(machine, how):
+    """The guest's clock goes on while the host runs others: a limit of its own would come too early."""
+    code = "import resource as r; print(r.getrlimit(r.RLIMIT_CPU) == (r.RLIM_INFINITY, r.RLIM_INFINITY))"
+    assert machine.python(code, "--start", how, "--cpu-time", "1s")["stdout"] == "True\n"
+
+
 def test_limits_of_a_machine_made_ahead(machine):
     """It is made for them: a program between those of its request and those of the policy is ended."""
     fill = "printf -v x '%*s' 120000000 ''; echo done"

@@ -24,10 +24,9 @@ size_t rlimits_of(const struct spec *spec, enum rlimits_which which,
 		{ "fsize", RLIMIT_FSIZE, RLIMITS_OF_REQUEST, true, limits->file_bytes },
 		/*
 		 * In case the check of the whole cell fails: a second later the kernel kills the
-		 * process. Not gVisor's: its clock also counts the time in which the host runs
-		 * others.
+		 * process.
 		 */
-		{ "cpu", RLIMIT_CPU, RLIMITS_OF_REQUEST, spec->provider->tasks_each == 0,
+		{ "cpu", RLIMIT_CPU, RLIMITS_OF_REQUEST, !spec->provider->own_clock,
 		  limits->cpu_ns / 1000000000u + 2 },
 		{ "memlock", RLIMIT_MEMLOCK, RLIMITS_FIXED, true, 65536 },
 		{ "msgqueue", RLIMIT_MSGQUEUE, RLIMITS_FIXED, true, 819200 },
