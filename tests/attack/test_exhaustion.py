@@ -262,7 +262,7 @@ def test_x12_flood_closed_reader(attack):
 
 
 def test_x13_spin_cpu(attack, neighbour):
-    run = gone(attack.cell("x13_spin", 3, options=["--cpu-time", "500ms", "--timeout", "10s"]))
+    run = gone(attack.cell("x13_spin", 3, options=["--cpu-time", "500ms", "--timeout", "100s"]))
     assert verdict(run) == ("cpu_limit", "cpu_time", "cpu_ms", 500)
     assert 500 <= run.result["verdict"]["peak"] < 900
     assert 500 <= run.result["usage"]["cpu_ms"] < 900

@@ -360,7 +360,7 @@ def test_F12_odd_tree_collected(attack):
         began = harness.time.monotonic()
         _, status, usage = os.wait4(brig.pid, 0)
         brig.returncode = os.waitstatus_to_exitcode(status)
-    assert harness.time.monotonic() - began < 20
+    assert harness.time.monotonic() - began < 120
     assert usage.ru_maxrss < 600 * 1024  # KiB; the policy returns up to 64 MiB of files
     result = harness.json.loads(answer.read_text())
     said = harness.says(result["stdout"])
