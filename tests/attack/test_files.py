@@ -354,8 +354,8 @@ def test_F12_odd_tree_collected(attack):
     back = attack.dir / "back"
     answer = attack.dir / "answer.json"
     with open(answer, "w") as file:
-        words = [harness.BRIG, "run", "--json", "--changes", "--out", "**", "--out-dir", back, "--",
-                 attack.program("f12_odd_tree"), secret, "10000"]
+        words = [harness.BRIG, "run", "--json", "--timeout", "100s", "--changes", "--out", "**", "--out-dir", back,
+                 "--", attack.program("f12_odd_tree"), secret, "10000"]
         brig = harness.subprocess.Popen([str(word) for word in words], cwd=attack.dir, stdout=file)
         began = harness.time.monotonic()
         _, status, usage = os.wait4(brig.pid, 0)
