@@ -16,7 +16,7 @@ class Neighbour:
     """A cell that echoes lines, while an attack runs in another."""
 
     def __init__(self, directory):
-        self.run = subprocess.Popen([harness.BRIG, "run", "--json", "--", "/bin/cat"],
+        self.run = subprocess.Popen([harness.BRIG, "run", "--json", "--timeout", "5m", "--", "/bin/cat"],
                                     cwd=directory, text=True, stdin=subprocess.PIPE,
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.text = ""
