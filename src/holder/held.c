@@ -251,10 +251,20 @@ static int on_end(struct run *run)
 	return 1;
 }
 
+/* The agent has said all, and brig has it: the end of the cell drops nothing on its way. */
+static void release_agent(struct held_cell *held)
+{
+	if (held->kind->agent_stays && !held->released && held->link.reports.state == REPORT_OVER) {
+		held->released = true;
+		shutdown(held->link.fd, SHUT_WR);
+	}
+}
+
 static int on_link(struct run *run, unsigned event)
 {
 	int r = agent_link_handle(&held_of(run)->link, run, event);
 
+	release_agent(held_of(run));
 	if (r == 0) {
 		return 0;
 	}

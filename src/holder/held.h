@@ -29,6 +29,7 @@ struct held_kind {
 	bool alone;          /* there is no agent: a tool that ends with status 0 has done it all */
 	bool confined;       /* the tool has no capabilities, and sees programs of the host only */
 	bool own_kernel;     /* the program's processes and files are not those of this kernel */
+	bool agent_stays;    /* after its last frame, until its stream ends: FRAME_AGENT_STAYS */
 	/* The tool answers the program's calls: its processes and sockets are not the host's. */
 	bool emulated;
 	const struct agent_options *agent; /* NULL: none */
@@ -97,6 +98,7 @@ struct held_cell {
 	struct holder_identity identity;
 	long agent; /* its process id in the holder's namespace; 0: not known */
 	bool has_handles, tool_done, asked;
+	bool released; /* the agent that stays may end */
 	enum held_entry entry;
 	struct brig_error *refused; /* owned: the check has failed; NULL: it has not */
 	bool early;                 /* the tool ended before the agent was ready */

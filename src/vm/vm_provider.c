@@ -36,7 +36,8 @@ static int ready(struct run *run)
 	.confined = true, .own_kernel = true, .start_ns = VM_BOOT_NS, .ready = ready
 
 static const struct agent_options agent = { AGENT };
-static const struct held_kind machine = { MACHINE, .agent = &agent };
+/* A machine that ends drops what qemu has not yet passed on. */
+static const struct held_kind machine = { MACHINE, .agent = &agent, .agent_stays = true };
 
 /* A serial port of another monitor. */
 static const struct agent_options serial_agent = { AGENT, .return_rate = SERIAL_RATE };

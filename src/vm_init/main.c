@@ -69,7 +69,7 @@ static void pause_ms(long ms)
 	nanosleep(&time, NULL);
 }
 
-/* The host has taken what was written last: the kernel allows another write. */
+/* The host takes what is written: the kernel allows another write. */
 static void flush(int fd)
 {
 	for (int i = 0; fd >= 0 && i < FLUSH_MS; i++) {
@@ -341,8 +341,10 @@ static void wait_for_go(struct vm_go *ret)
 
 static _Noreturn void become_agent(void)
 {
-	static char name[] = "brig-agent";
-	char *const arguments[] = { name, NULL }, *const nothing[] = { NULL };
+	static char name[] = "brig-agent", stays[] = FRAME_AGENT_STAYS;
+	/* The end of the serial process is that of all it has taken. */
+	char *const arguments[] = { name, serial > 0 ? NULL : stays, NULL };
+	char *const nothing[] = { NULL };
 
 	if (write_text(CELL "/cgroup.procs", "0") < 0 || unshare(CLONE_NEWCGROUP) < 0 ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {

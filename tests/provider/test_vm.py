@@ -280,6 +280,21 @@ def test_what_it_lacks_is_refused(config, schema, words, more, message):
     assert "vm" in error["message"] and message in error["message"] and error["remedy"], error
 
 
+def test_a_machine_that_is_heard_late(machine, tmp_path):
+    """brig does nothing for seconds, as on a busy host: what the machine has said until its end is not lost."""
+    code = ("open('out/large', 'wb').write(bytes(range(256)) * 8192)\n"
+            "print('written', flush=True)\nprint('x' * 200000, end='')")
+    words = machine.words("--lang", "python", "--out", "out/**", "--out-dir", tmp_path, "-c", code)
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as run:
+        assert run.stdout.readline() == b"written\n"
+        run.send_signal(signal.SIGSTOP)
+        time.sleep(3)
+        run.send_signal(signal.SIGCONT)
+        output, _ = run.communicate(timeout=100)
+    assert (run.returncode, output) == (0, b"x" * 200000)
+    assert (tmp_path / "out/large").read_bytes() == bytes(range(256)) * 8192
+
+
 @pytest.mark.parametrize("how", ["cold", "warm"])
 def test_the_host_limits_processor_time(machine, how):
     """The guest's clock goes on while the host runs others: a limit of its own would come too early."""
