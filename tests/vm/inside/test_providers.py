@@ -202,7 +202,7 @@ def test_the_acceptance_example(provider, tmp_path):
 ], ids=["memory", "processes", "wall"])
 def test_a_limit_ends_a_run(main, words, status, limit):
     result = main.run("--timeout", LONG, *words)
-    assert (result["status"], result["verdict"]["limit"]) == (status, limit), result
+    assert (result["status"], result["verdict"]["limit"]) == (status, limit), json.dumps(result)
 
 
 def limits_of(group):
