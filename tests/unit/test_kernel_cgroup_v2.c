@@ -465,6 +465,31 @@ static void test_found_memory(void **state)
 	}
 }
 
+/* A group of others that is removed while it is read: its memory can be read, and no more the rest. */
+static void test_removed_while_it_is_read(void **state)
+{
+	const struct cgroup_usage last = { .has_memory = true,
+					   .has_processes = true,
+					   .has_cpu = true,
+					   .memory_peak_bytes = 70,
+					   .processes_peak = 12,
+					   .cpu_ns = 5,
+					   .oom_kills = 1,
+					   .fork_refusals = 3 };
+	struct cgroup_usage usage = { .has_memory = true, .memory_peak_bytes = 80 };
+	struct cgroup cgroup = { 0 };
+
+	(void)state;
+	cgroup_keep_last(&cgroup, &last, &usage);
+	assert_true(usage.has_memory && usage.has_processes && usage.has_cpu);
+	assert_int_equal(usage.memory_peak_bytes, 80);
+	assert_int_equal(usage.processes_peak, 12);
+	assert_int_equal(usage.cpu_ns, 5);
+	assert_int_equal(usage.oom_kills, 1);
+	assert_int_equal(usage.fork_refusals, 3);
+	assert_memory_equal(&cgroup.last, &usage, sizeof(usage));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -478,6 +503,7 @@ int main(void)
 		cmocka_unit_test(test_delegate),
 		cmocka_unit_test(test_delegate_in_parent),
 		cmocka_unit_test(test_found_memory),
+		cmocka_unit_test(test_removed_while_it_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

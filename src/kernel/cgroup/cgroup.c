@@ -290,6 +290,26 @@ void cgroup_event_clear(struct cgroup *cgroup)
 	cgroup->manager->ops->event_clear(cgroup);
 }
 
+static void keep_greater(uint64_t *value, uint64_t seen)
+{
+	*value = *value < seen ? seen : *value;
+}
+
+void cgroup_keep_last(struct cgroup *cgroup, const struct cgroup_usage *last,
+		      struct cgroup_usage *usage)
+{
+	usage->has_memory |= last->has_memory;
+	usage->has_processes |= last->has_processes;
+	usage->has_cpu |= last->has_cpu;
+	usage->oom_outside |= last->oom_outside;
+	keep_greater(&usage->memory_peak_bytes, last->memory_peak_bytes);
+	keep_greater(&usage->processes_peak, last->processes_peak);
+	keep_greater(&usage->cpu_ns, last->cpu_ns);
+	keep_greater(&usage->oom_kills, last->oom_kills);
+	keep_greater(&usage->fork_refusals, last->fork_refusals);
+	cgroup->last = *usage;
+}
+
 void cgroup_usage(struct cgroup *cgroup, struct cgroup_usage *ret)
 {
 	*ret = (struct cgroup_usage){ 0 };

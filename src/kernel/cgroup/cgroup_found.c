@@ -16,22 +16,12 @@
 
 #define ROOT "/sys/fs/cgroup"
 
-/* A group that is gone keeps its last figures. */
-static void keep_last(struct cgroup *cgroup, const struct cgroup_usage *last,
-		      struct cgroup_usage *usage)
-{
-	if (!usage->has_memory && last->has_memory) {
-		*usage = *last;
-	}
-	cgroup->last = *usage;
-}
-
 static void usage_v1(struct cgroup *cgroup, struct cgroup_usage *usage)
 {
 	struct cgroup_usage last = cgroup->last;
 
 	cgroup_v1_ops.usage(cgroup, usage);
-	keep_last(cgroup, &last, usage);
+	cgroup_keep_last(cgroup, &last, usage);
 }
 
 static void usage_v2(struct cgroup *cgroup, struct cgroup_usage *usage)
@@ -39,7 +29,7 @@ static void usage_v2(struct cgroup *cgroup, struct cgroup_usage *usage)
 	struct cgroup_usage last = cgroup->last;
 
 	cgroup_v2_usage(cgroup, usage);
-	keep_last(cgroup, &last, usage);
+	cgroup_keep_last(cgroup, &last, usage);
 }
 
 static void watch_v1(struct cgroup *cgroup)

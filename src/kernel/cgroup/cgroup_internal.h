@@ -119,6 +119,13 @@ int cgroup_scope_probe(struct cgroup_manager *manager, const struct cgroup_facts
 int cgroup_none_probe(struct cgroup_manager *manager, const struct cgroup_facts *facts,
 		      struct buf *why);
 
+/*
+ * For a group that somebody else removes, maybe while it is read: counts only grow, and what it has
+ * counted once stays. `last` is what was read before.
+ */
+void cgroup_keep_last(struct cgroup *cgroup, const struct cgroup_usage *last,
+		      struct cgroup_usage *usage);
+
 /* v2, shared with the scope, whose group is one too. */
 int cgroup_v2_base(struct cgroup_manager *manager, const struct cgroup_facts *facts,
 		   struct buf *why);

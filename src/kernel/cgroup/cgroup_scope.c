@@ -288,12 +288,7 @@ static int scope_create(struct cgroup *cgroup, struct brig_error *err)
 	return 0;
 }
 
-static void keep_greater(uint64_t *value, uint64_t seen)
-{
-	*value = *value < seen ? seen : *value;
-}
-
-/* systemd removes the group soon after its last process: then the last values are used. */
+/* systemd removes the group soon after its last process. */
 static void scope_usage(struct cgroup *cgroup, struct cgroup_usage *usage)
 {
 	struct cgroup_usage last = cgroup->last;
@@ -302,16 +297,7 @@ static void scope_usage(struct cgroup *cgroup, struct cgroup_usage *usage)
 		return;
 	}
 	cgroup_v2_usage(cgroup, usage);
-	usage->has_memory |= last.has_memory;
-	usage->has_processes |= last.has_processes;
-	usage->has_cpu |= last.has_cpu;
-	usage->oom_outside |= last.oom_outside;
-	keep_greater(&usage->memory_peak_bytes, last.memory_peak_bytes);
-	keep_greater(&usage->processes_peak, last.processes_peak);
-	keep_greater(&usage->cpu_ns, last.cpu_ns);
-	keep_greater(&usage->oom_kills, last.oom_kills);
-	keep_greater(&usage->fork_refusals, last.fork_refusals);
-	cgroup->last = *usage;
+	cgroup_keep_last(cgroup, &last, usage);
 }
 
 /* The counters are read first: once all are dead systemd removes the group. */
