@@ -57,7 +57,7 @@ sys.path.insert(0, "lib")
 import tinypkg
 print(tinypkg.answer)
 """
-    result = run(code, "public.test")
+    result = run(code, "public.test", options=["--timeout", "5m"], timeout=400)
     if "No module named pip" in result["stderr"]:
         pytest.skip("there is no pip")
     assert result["stdout"] == "42\n", result["stderr"]
@@ -66,10 +66,10 @@ print(tinypkg.answer)
 @needs("npm")
 def test_npm_install(run):
     result = run(None, "public.test",
-                 options=["--memory", "1G", "--processes", "200", "--timeout", "60s", "--out",
+                 options=["--memory", "1G", "--processes", "200", "--timeout", "5m", "--out",
                           "node_modules/**"],
                  args=["--", "npm", "install", "--registry", "http://public.test/", "--no-audit",
-                       "--no-fund", "--no-update-notifier", "tinynpm"], timeout=90)
+                       "--no-fund", "--no-update-notifier", "tinynpm"], timeout=400)
     assert result["status"] == "ok", (result["stdout"], result["stderr"])
     assert "node_modules/tinynpm/index.js" in [file["path"] for file in result["files"]]
 
