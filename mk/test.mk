@@ -56,8 +56,8 @@ $(UNIT_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(UNIT_SUPPORT:%.c=$(BUILD
 		$(BROKER_PARTS) $(BUILD)/libgate.a $(BUILD)/libcli.a $(BUILD)/libserve.a $(BUILD)/libbrig.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -pie -o $@ $^ $(SERVE_LIBS) $(LIBS) -lcmocka \
-		-lseccomp
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -pie -o $@ $(filter %.o,$^) $(filter-out %.o,$^) \
+		$(SERVE_LIBS) $(LIBS) -lcmocka -lseccomp
 
 $(FUZZ_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BROKER_PARTS) $(BUILD)/libgate.a $(BUILD)/libserve.a \
 		$(BUILD)/libbrig.a
@@ -69,6 +69,11 @@ $(FUZZ_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BROKER_PARTS) $(BUILD)/l
 VM_LINE_PARTS := $(patsubst %.c,$(BUILD)/obj/%.o,src/vm_line/packet.c src/vm_line/line.c \
 	src/framed/frame.c)
 $(BUILD)/tests/unit/test_vm_line $(BUILD)/tests/fuzz/fuzz_vm_line: $(VM_LINE_PARTS)
+
+# Likewise of the object that a template loads.
+$(BUILD)/tests/unit/test_template_hot_pages: $(BUILD)/obj/src/template/hot_pages.o
+$(BUILD)/tests/unit/test_template_rehearsal: $(BUILD)/obj/src/template/rehearsal.o \
+	$(BUILD)/obj/src/template/hot_pages.o
 
 # Examples use what a user of the library has: the public header and the shared library.
 $(EXAMPLE_BIN): $(BUILD)/%: %.c include/brig/brig.h $(SHARED) $(BUILD)/flags

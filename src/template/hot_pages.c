@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +15,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/files/write_all.h"
 #include "kernel/sys.h"
 
 #define PAGE_SHIFT 12
+#define NS_PER_MS  1000000u
 #define RING_FD    254 /* above the interpreter's own */
 /* The kernel's bound for buffers of a ring since 5.13; before that it is UIO_MAXIOV. */
 #define RANGES_MAX 16384
@@ -101,12 +104,32 @@ int hot_pages_report(int pipe)
 	return r;
 }
 
-int hot_pages_read(int pipe, struct hot_pages *ret)
+/* Data or the end. */
+static int wait_until(int pipe, uint64_t end_ns)
 {
+	struct pollfd ready = { .fd = pipe, .events = POLLIN };
+
+	for (;;) {
+		uint64_t now = clock_now_ns();
+		int n = now >= end_ns ? 0 : poll(&ready, 1, (int)((end_ns - now) / NS_PER_MS) + 1);
+		if (n >= 0 || errno != EINTR) {
+			return n > 0 ? 0 : n < 0 ? -errno : -ETIME;
+		}
+	}
+}
+
+int hot_pages_read(int pipe, unsigned wait_ms, struct hot_pages *ret)
+{
+	uint64_t end_ns = clock_now_ns() + (uint64_t)wait_ms * NS_PER_MS;
 	char *at = (char *)ret->pages;
 	size_t room = sizeof(ret->pages), size = 0;
 
+	ret->count = 0;
 	for (;;) {
+		int r = wait_until(pipe, end_ns);
+		if (r < 0) {
+			return r;
+		}
 		ssize_t n = read(pipe, at + size, room - size);
 		if (n < 0 && errno == EINTR) {
 			continue;

@@ -25,8 +25,11 @@ struct hot_pages {
 
 /* In a child: writes the numbers of its own pages to the pipe. 0 or -errno. */
 int hot_pages_report(int pipe);
-/* In the template: the report of a child. 0 or -errno. */
-int hot_pages_read(int pipe, struct hot_pages *ret);
+/*
+ * In the template: the report of a child. 0; -ETIME: it has not ended in this time; -E2BIG: it has
+ * more pages than that; -ENODATA: it ended without a report; -errno.
+ */
+int hot_pages_read(int pipe, unsigned wait_ms, struct hot_pages *ret);
 /* Keeps those that are in the other as well. */
 void hot_pages_intersect(struct hot_pages *pages, const struct hot_pages *other);
 /* For the rest of the template's life. The number of pages, or -errno: the host refuses it. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,9 +17,9 @@
 #include "base/cleanup.h"
 #include "template/hot_pages.h"
 
-#define ROUNDS      3
-#define SECONDS_MAX 10
-#define ENV_MAX     256
+#define ROUNDS  3
+#define WAIT_MS 10000
+#define ENV_MAX 256
 
 /* The smallest program that prints, and has a value. */
 static const char source[] = "print(1)\n1\n";
@@ -45,6 +46,8 @@ static int write_source(void)
 /* A raw call, as for clones: functions of pthread_atfork() are not called for those either. */
 static int fork_child(const struct rehearsal_hooks *hooks, int pipe[2])
 {
+	pid_t template = getpid();
+
 	hooks->before();
 	int pid = (int)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 	if (pid != 0) {
@@ -54,16 +57,20 @@ static int fork_child(const struct rehearsal_hooks *hooks, int pipe[2])
 	}
 	close(pipe[0]);
 	child.report = pipe[1];
-	alarm(SECONDS_MAX);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != template) {
+		_exit(1);
+	}
 	return 0;
 }
 
+/* The child ends here, whatever a module's code does in it. */
 static int read_report(int pid, int pipe[2], struct hot_pages *ret)
 {
 	int status;
 
 	close_fd(&pipe[1]);
-	int r = hot_pages_read(pipe[0], ret);
+	int r = hot_pages_read(pipe[0], WAIT_MS, ret);
+	kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
 	}
 	return r;
