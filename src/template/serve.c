@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/rseq.h>
 #include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -29,7 +30,7 @@
 /* The id that every program has in its cell. */
 #define PAYLOAD_ID 1000
 #define HIGH_FD    255
-/* Of restartable sequences: linux/rseq.h, and the C library's signature. */
+/* Of restartable sequences: the size that every kernel takes, and the C library's signature. */
 #define RSEQ_BYTES     32
 #define RSEQ_SIGNATURE 0x53053053
 
@@ -44,8 +45,12 @@ struct serving {
 	sigjmp_buf resume;
 	struct sigaction actions[SIGNALS]; /* the interpreter's own: set-up resets them all */
 	struct process_area area;
-	int *thread_id; /* where the C library keeps it; NULL: not known */
-	char *rseq;     /* NULL: not registered */
+	/* Of the thread: the kernel forgets these in a clone, or in its payload process. */
+	int *thread_id;    /* where the C library keeps it; NULL: not known */
+	struct rseq *rseq; /* NULL: not registered */
+	void *robust;      /* the list of its robust mutexes; NULL: none */
+	size_t robust_size;
+	stack_t signal_stack;
 	int init_image; /* what pid 1 of a clone becomes; -1: it stays a copy */
 	enum template_start start;
 };
@@ -55,15 +60,56 @@ static struct serving serving;
 
 /*
  * Where the C library has registered its restartable sequences (since glibc 2.35). The kernel
- * forgets that in a process that is made in another's memory (rseq_fork()), and without it the
- * library takes an old number for that of the processor.
+ * forgets that in a process that is made in another's memory (rseq_fork()), like its signal stack,
+ * and without it the library takes an old number for that of the processor.
  */
-static char *rseq_area(void)
+static struct rseq *rseq_area(void)
 {
 	const ptrdiff_t *offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
 	const unsigned int *size = dlsym(RTLD_DEFAULT, "__rseq_size");
 
-	return offset && size && *size ? (char *)__builtin_thread_pointer() + *offset : NULL;
+	return offset && size && *size
+		       ? (struct rseq *)(void *)((char *)__builtin_thread_pointer() + *offset)
+		       : NULL;
+}
+
+static void remember_thread(void)
+{
+	if (prctl(PR_GET_TID_ADDRESS, &serving.thread_id, 0, 0, 0) < 0) {
+		serving.thread_id = NULL;
+	}
+	if (syscall(SYS_get_robust_list, 0, &serving.robust, &serving.robust_size) < 0) {
+		serving.robust = NULL;
+	}
+	if (sigaltstack(NULL, &serving.signal_stack) < 0) {
+		serving.signal_stack.ss_flags = SS_DISABLE;
+	}
+	serving.rseq = rseq_area();
+}
+
+/* Where a filter refuses it, it looks to the C library like a refusal at the program's start. */
+static void restore_rseq(void)
+{
+	if (!serving.rseq || syscall(SYS_rseq, serving.rseq, RSEQ_BYTES, 0, RSEQ_SIGNATURE) == 0 ||
+	    errno == EBUSY) {
+		return; /* EBUSY: it still is, in memory that was copied */
+	}
+	serving.rseq->cpu_id_start = 0;
+	serving.rseq->cpu_id = (uint32_t)RSEQ_CPU_ID_REGISTRATION_FAILED;
+}
+
+static void restore_thread(void)
+{
+	if (serving.thread_id) {
+		*serving.thread_id = (int)syscall(SYS_gettid);
+	}
+	if (serving.robust) {
+		syscall(SYS_set_robust_list, serving.robust, serving.robust_size);
+	}
+	if (!(serving.signal_stack.ss_flags & SS_DISABLE)) {
+		sigaltstack(&serving.signal_stack, NULL);
+	}
+	restore_rseq();
 }
 
 static void remember_process(void)
@@ -72,10 +118,7 @@ static void remember_process(void)
 		sigaction(i, NULL, &serving.actions[i]);
 	}
 	process_area_take(&serving.area, serving.sizes.args, serving.sizes.env, PAYLOAD_ID);
-	if (prctl(PR_GET_TID_ADDRESS, &serving.thread_id, 0, 0, 0) < 0) {
-		serving.thread_id = NULL;
-	}
-	serving.rseq = rseq_area();
+	remember_thread();
 }
 
 static void restore_process(void)
@@ -89,13 +132,8 @@ static void restore_process(void)
 		}
 	}
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (serving.thread_id) {
-		*serving.thread_id = (int)syscall(SYS_gettid);
-	}
 	serving.payload = clone_cell_settle(&serving.cell);
-	if (serving.rseq) {
-		syscall(SYS_rseq, serving.rseq, RSEQ_BYTES, 0, RSEQ_SIGNATURE);
-	}
+	restore_thread();
 }
 
 static void resumed(struct cell *cell)

@@ -32,8 +32,8 @@ enum template_start {
 
 /*
  * `name` is the name of the process. Returns only in a payload process, sealed, for the interpreter
- * to get ready, or in a child that rehearses; in the template it exits when the warden is gone. -errno: the plan cannot be read,
- * or the process has a second thread.
+ * to get ready, or in a child that rehearses; in the template it exits when the warden is gone.
+ * -errno: the plan cannot be read, or the process has a second thread.
  */
 int template_serve(int socket, int plan_fd, const char *name, const struct template_hooks *hooks,
 		   enum template_start *ret_start);
