@@ -3,8 +3,9 @@
  * brig-init as a program of its own: the pid 1 of a cell that was cloned from a template.
  *
  * It is executed when the cell is built and pid 1 has given up its privileges, while the payload
- * process gets ready in the memory that was pid 1's. Its descriptors are those of INIT_PROGRAM_*, and no others. It reads
- * nothing that the payload wrote but its reports, fixed records, until the program begins.
+ * process gets ready in the memory that was pid 1's. Its descriptors are those of INIT_PROGRAM_*,
+ * and no others. It reads nothing that the payload wrote but its reports, fixed records, until the
+ * program begins.
  *
  * brig-init PAYLOAD STEPS STEP STATE, decimal: the payload's pid, the number of the plan's steps,
  * the step that is being carried out, and the state of the payload's reports.
@@ -79,7 +80,7 @@ static int run(const struct init_rest *rest, enum payload_report_state state)
 	init_rest_run(rest);
 }
 
-/* What the kernel leaves on the stack: the number of arguments, then they. */
+/* The kernel leaves the number of arguments on the stack, then they. */
 __attribute__((used, noreturn)) static void begin(char **stack)
 {
 	char **argv = stack + 1;
