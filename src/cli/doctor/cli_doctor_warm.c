@@ -22,6 +22,30 @@ static bool has_way_ahead(struct runtime *runtime)
 	return (runtime->template || runtime->driver[0]) && runtime_find(runtime, NULL) == 0;
 }
 
+/* Why pages cannot be pinned, and the repair. Cells made ahead work anyway, a little slower. */
+static const struct {
+	int errnum;
+	const char *why;
+} causes[] = {
+	{ ENOMEM, "too little memory may be locked: raise the limit (ulimit -l)" },
+	{ EPERM, "io_uring is refused: see kernel.io_uring_disabled, and the container's filter" },
+	{ EACCES, "io_uring is refused: see the host's security module" },
+	{ ENOSYS, "io_uring is missing in this kernel, or hidden by the container's filter" },
+	{ E2BIG, "a run writes to too many: preload fewer modules" },
+	{ ENODATA, "a rehearsal ended without a report: does a preloaded module end it?" },
+	{ ETIME, "a rehearsal did not end: does a preloaded module make it wait?" },
+};
+
+static const char *cause_of(int errnum)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(causes); i++) {
+		if (causes[i].errnum == errnum) {
+			return causes[i].why;
+		}
+	}
+	return strerror(errnum);
+}
+
 /* Of a pool with a template: does the host let it pin pages (template/hot_pages.h)? */
 static void describe_pages(struct brig_context *context, const struct brig_request *like,
 			   char *text, size_t size)
@@ -33,13 +57,8 @@ static void describe_pages(struct brig_context *context, const struct brig_reque
 	text[0] = '\0';
 	if (pinned > 0) {
 		snprintf(text, size, "; %d pages of its template are pinned", pinned);
-	} else if (pinned == -ENOMEM) {
-		snprintf(text, size,
-			 "; pages cannot be pinned: raise the limit of locked memory "
-			 "(ulimit -l)");
-	} else if (pinned != -EOPNOTSUPP) {
-		snprintf(text, size, "; pages cannot be pinned: io_uring: %s%s", strerror(-pinned),
-			 pinned == -EPERM ? " (see kernel.io_uring_disabled)" : "");
+	} else if (pinned < 0 && pinned != -EOPNOTSUPP) {
+		snprintf(text, size, "; pages cannot be pinned: %s", cause_of(-pinned));
 	}
 }
 
