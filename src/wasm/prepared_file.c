@@ -9,6 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <sys/platform/x86.h>
+#endif
 
 #include "base/bytes/sha256.h"
 #include "base/cleanup.h"
@@ -22,21 +25,20 @@ static void add_text(struct sha256 *hash, const char *text)
 	sha256_add_field(hash, text, strlen(text));
 }
 
-/* The engine makes code for the processor that it finds. */
+/*
+ * The engine makes code for the processor that it finds. The C library knows the features already;
+ * the compiler's own test would ask the processor again at every start of brig, and in a virtual
+ * machine each of its 12 questions is a trap.
+ */
 static void add_processor(struct sha256 *hash)
 {
 #if defined(__x86_64__)
 	const char has[] = {
-		(char)!!__builtin_cpu_supports("sse4.2"),
-		(char)!!__builtin_cpu_supports("popcnt"),
-		(char)!!__builtin_cpu_supports("avx"),
-		(char)!!__builtin_cpu_supports("avx2"),
-		(char)!!__builtin_cpu_supports("fma"),
-		(char)!!__builtin_cpu_supports("bmi"),
-		(char)!!__builtin_cpu_supports("bmi2"),
-		(char)!!__builtin_cpu_supports("avx512f"),
-		(char)!!__builtin_cpu_supports("avx512dq"),
-		(char)!!__builtin_cpu_supports("avx512vl"),
+		(char)CPU_FEATURE_ACTIVE(SSE4_2),   (char)CPU_FEATURE_ACTIVE(POPCNT),
+		(char)CPU_FEATURE_ACTIVE(AVX),      (char)CPU_FEATURE_ACTIVE(AVX2),
+		(char)CPU_FEATURE_ACTIVE(FMA),      (char)CPU_FEATURE_ACTIVE(BMI1),
+		(char)CPU_FEATURE_ACTIVE(BMI2),     (char)CPU_FEATURE_ACTIVE(AVX512F),
+		(char)CPU_FEATURE_ACTIVE(AVX512DQ), (char)CPU_FEATURE_ACTIVE(AVX512VL),
 	};
 
 	sha256_add_field(hash, has, sizeof(has));
