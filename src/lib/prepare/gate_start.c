@@ -39,7 +39,7 @@ static int program_of(struct brig_context *context, bool opens, int *ret)
 		*ret = *program;
 		return 0;
 	}
-	int fd = memfile_make("brig-gate", image, size);
+	int fd = memfile_program("brig-gate", image, size);
 	if (fd < 0) {
 		return fd;
 	}
