@@ -39,6 +39,10 @@ GATE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(GATE_SRC))
 # The gate with OpenSSL, for cells whose TLS is opened.
 GATE_TLS_SRC := $(call sources_of,gate_tls tls)
 GATE_TLS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(GATE_TLS_SRC))
+# All parts of brig and the service that need OpenSSL: a separate program, embedded in brig.
+TLS_PROGRAM_SRC := $(call sources_of,tls_program)
+TLS_PROGRAM_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(TLS_PROGRAM_SRC))
+TLS_IMAGE_OBJ := $(BUILD)/obj/gen/tls.o
 # The agent: the first process of cells that other technologies build. With the C library only.
 AGENT_SRC := $(call sources_of,agent)
 AGENT_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(AGENT_SRC))
@@ -167,6 +171,20 @@ $(BUILD)/gen/gate_tls.c: $(BUILD)/brig-gate-tls scripts/embed-binary.sh
 	$(call say,GEN,$@)
 	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-gate-tls gate_tls_image
 
+# --- the program with OpenSSL ------------------------------------------------------------------------
+
+# The service's archive has the front; of brig's own parts only what that calls is linked.
+$(BUILD)/brig-tls: $(TLS_PROGRAM_OBJ) $(LINK_STUBS_OBJ) $(BUILD)/libserve.a $(BUILD)/libbrig.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PROGRAM) -s -Wl,--gc-sections -o $@ \
+		$(TLS_PROGRAM_OBJ) $(LINK_STUBS_OBJ) $(BUILD)/libserve.a $(BUILD)/libbrig.a \
+		$(TLS_LIBS) $(LIBS)
+
+$(BUILD)/gen/tls.c: $(BUILD)/brig-tls scripts/embed-binary.sh
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-tls tls_image
+
 # --- the prober ----------------------------------------------------------------------------------------
 
 # A cell does not have the sanitizer's library: those variants have no prober.
@@ -278,7 +296,7 @@ $(BUILD)/sources: FORCE
 $(LIB_OBJ): PIC := -fPIC -fvisibility=hidden -DBRIG_BUILDING
 # Programs; what they share with the library is compiled for that.
 $(CLI_OBJ) $(SERVE_OBJ) $(BROKER_OBJ) $(filter-out $(LIB_OBJ),$(GATE_OBJ)) $(GATE_TLS_OBJ) $(LINK_STUBS_OBJ) \
-	$(AGENT_OBJ) $(PROBER_OBJ) $(WASM_HOST_OBJ) $(WASM_TEMPLATE_OBJ) $(VM_INIT_OBJ) $(VM_LINE_OBJ): PIC := -fPIE
+	$(TLS_PROGRAM_OBJ) $(TLS_IMAGE_OBJ) $(AGENT_OBJ) $(PROBER_OBJ) $(WASM_HOST_OBJ) $(WASM_TEMPLATE_OBJ) $(VM_INIT_OBJ) $(VM_LINE_OBJ): PIC := -fPIE
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(GEN_H)
 	@mkdir -p $(@D)
@@ -304,10 +322,12 @@ $(SHARED): $(LIB_OBJ) $(BUILD)/sources mk/libbrig.map
 
 # Static, because a program without a dynamic loader starts in a third of the time; position-
 # independent all the same, so that its addresses are random.
-$(BUILD)/brig: $(CLI_OBJ) $(LINK_STUBS_OBJ) $(BUILD)/libserve.a $(BUILD)/libbrig.a $(BUILD)/sources
+# Without OpenSSL, whose tables would be relocated at every start: see src/tls_program.
+$(BUILD)/brig: $(CLI_OBJ) $(TLS_IMAGE_OBJ) $(LINK_STUBS_OBJ) $(BUILD)/libserve.a $(BUILD)/libbrig.a $(BUILD)/sources
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PROGRAM) -o $@ $(CLI_OBJ) \
-		$(LINK_STUBS_OBJ) $(BUILD)/libserve.a $(BUILD)/libbrig.a $(SERVE_LIBS) $(LIBS)
+		$(TLS_IMAGE_OBJ) $(LINK_STUBS_OBJ) $(BUILD)/libserve.a $(BUILD)/libbrig.a \
+		$(SERVE_LIBS) $(LIBS)
 
 $(BUILD)/libserve.a: $(SERVE_OBJ) $(BUILD)/sources
 	$(call say,AR,$@)
@@ -349,6 +369,6 @@ help: ## list the targets
 .PHONY: FORCE
 FORCE:
 
--include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(BROKER_OBJ:.o=.d) $(GATE_OBJ:.o=.d) $(GATE_TLS_OBJ:.o=.d) \
+-include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(BROKER_OBJ:.o=.d) $(GATE_OBJ:.o=.d) $(GATE_TLS_OBJ:.o=.d) $(TLS_PROGRAM_OBJ:.o=.d) \
 	$(AGENT_OBJ:.o=.d) $(VM_INIT_OBJ:.o=.d) $(LINK_STUBS_OBJ:.o=.d) $(PROBER_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d) \
 	$(WASM_HOST_OBJ:.o=.d) $(WASM_TEMPLATE_OBJ:.o=.d) $(VM_LINE_OBJ:.o=.d) $(CELL_INIT_OBJ:.o=.d)

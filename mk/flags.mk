@@ -64,4 +64,5 @@ LDFLAGS_PLAIN   := $(if $(SAN)$(FUZZ),-pie,-static-pie -Wl$(comma)--fatal-warnin
 LDFLAGS_PROGRAM := $(LDFLAGS_PLAIN) $(if $(SAN)$(FUZZ),,$(NO_LOADING))
 
 LIBS       := -ljansson -lsodium
-SERVE_LIBS := -lssl -lcrypto -lsqlite3 -lm
+SERVE_LIBS := -lsqlite3 -lm
+TLS_LIBS   := -lssl -lcrypto

@@ -6,7 +6,7 @@ TABLES_OBJ := $(TABLES_SRC:%.c=$(BUILD)/obj/%.o)
 
 $(TABLES_OBJ): PIC := -fPIE
 
-$(BUILD)/brig-tables: $(TABLES_OBJ) $(LINK_STUBS_OBJ) $(BUILD)/libcli.a $(BUILD)/libserve.a $(BUILD)/libbrig.a
+$(BUILD)/brig-tables: $(TABLES_OBJ) $(TLS_IMAGE_OBJ) $(LINK_STUBS_OBJ) $(BUILD)/libcli.a $(BUILD)/libserve.a $(BUILD)/libbrig.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PROGRAM) -o $@ $^ $(SERVE_LIBS) $(LIBS)
 

@@ -53,17 +53,17 @@ $(BUILD)/libcli.a: $(UNIT_CLI) $(BUILD)/sources
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(UNIT_CLI)
 
 $(UNIT_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(UNIT_SUPPORT:%.c=$(BUILD)/obj/%.o) \
-		$(BROKER_PARTS) $(BUILD)/libgate.a $(BUILD)/libcli.a $(BUILD)/libserve.a $(BUILD)/libbrig.a
+		$(BROKER_PARTS) $(TLS_IMAGE_OBJ) $(BUILD)/libgate.a $(BUILD)/libcli.a $(BUILD)/libserve.a $(BUILD)/libbrig.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -pie -o $@ $(filter %.o,$^) $(filter-out %.o,$^) \
-		$(SERVE_LIBS) $(LIBS) -lcmocka -lseccomp
+		$(TLS_LIBS) $(SERVE_LIBS) $(LIBS) -lcmocka -lseccomp
 
-$(FUZZ_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BROKER_PARTS) $(BUILD)/libgate.a $(BUILD)/libserve.a \
+$(FUZZ_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BROKER_PARTS) $(TLS_IMAGE_OBJ) $(BUILD)/libgate.a $(BUILD)/libserve.a \
 		$(BUILD)/libbrig.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -fsanitize=fuzzer -pie -o $@ $^ $(SERVE_LIBS) $(LIBS)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -fsanitize=fuzzer -pie -o $@ $^ $(TLS_LIBS) $(SERVE_LIBS) $(LIBS)
 
 # The parts of a program that is embedded only.
 VM_LINE_PARTS := $(patsubst %.c,$(BUILD)/obj/%.o,src/vm_line/packet.c src/vm_line/line.c \

@@ -13,6 +13,7 @@ vm_init=$build/brig-vm-init
 cell_init=$build/brig-cell-init
 vm_line=$build/brig-vm-line
 gate_tls=$build/brig-gate-tls
+tls=$build/brig-tls
 prober=$build/brig-prober
 library=$(echo "$build"/libbrig.so.[0-9])
 archive=$build/libbrig.a
@@ -40,14 +41,14 @@ refuse() {
 	fi
 }
 
-for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$vm_init" "$cell_init" "$vm_line" "$prober" "$library" "$archive" "$template"; do
+for file in "$program" "$broker" "$gate" "$gate_tls" "$tls" "$agent" "$vm_init" "$cell_init" "$vm_line" "$prober" "$library" "$archive" "$template"; do
 	[ -s "$file" ] || {
 		fail "$file" "is missing"
 		exit 1
 	}
 done
 
-for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$vm_init" "$cell_init" "$vm_line" "$prober" "$library" "$template"; do
+for file in "$program" "$broker" "$gate" "$gate_tls" "$tls" "$agent" "$vm_init" "$cell_init" "$vm_line" "$prober" "$library" "$template"; do
 	want "$file" "is not position-independent" 'Type: +DYN' readelf -hW "$file"
 	want "$file" "has no read-only relocations" 'GNU_RELRO' readelf -lW "$file"
 	want "$file" "is not bound at start (-z now)" 'BIND_NOW|FLAGS_1.*NOW' readelf -dW "$file"
@@ -60,13 +61,18 @@ for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$vm_init" "$cell_
 		readelf -lW "$file"
 done
 
-for file in "$program" "$broker" "$gate" "$gate_tls" "$agent" "$vm_init" "$cell_init" "$vm_line" "$prober"; do
+for file in "$program" "$broker" "$gate" "$gate_tls" "$tls" "$agent" "$vm_init" "$cell_init" "$vm_line" "$prober"; do
 	refuse "$file" "needs a dynamic loader: it must be static-pie" 'INTERP|NEEDED' \
 		readelf -ldW "$file"
 done
 
 # It has no C library that could relocate it.
 refuse "$cell_init" "has relocations" 'R_[A-Z0-9]+_' readelf -rW "$cell_init"
+
+# OpenSSL would cost every command 18,000 relocations. A constructor that asks the processor costs a
+# trap for each question.
+refuse "$program" "contains OpenSSL, which belongs to brig-tls" ' OPENSSL_[a-z]' nm "$program"
+refuse "$program" "asks the processor for its features at the start" ' __cpu_indicator_init$' nm "$program"
 
 want "$library" "has no soname libbrig.so.0" 'SONAME.*libbrig\.so\.0' readelf -dW "$library"
 want "$library" "has no stack protector" '__stack_chk_fail' readelf --dyn-syms -W "$library"

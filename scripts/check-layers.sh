@@ -33,6 +33,7 @@ allowed() {
 	wasm_template) echo "base kernel provider run native template wasm_host" ;;
 	gate) echo "base kernel net loop http1" ;;
 	gate_tls) echo "base net loop gate tls" ;;
+	tls_program) echo "base role http_tls serve tls" ;;
 	policy | runtime) echo "base kernel broker_client net provider run" ;;
 	lib) echo "base kernel broker_client net provider run native wasm policy runtime" ;;
 	prober) echo "base" ;;
@@ -49,7 +50,7 @@ allowed() {
 	front) echo "base loop role http engine mcp tools ledger" ;;
 	serve) echo "base kernel broker_client loop role http_tls engine ledger front" ;;
 	broker) echo "base kernel broker_client role" ;;
-	cli) echo "base kernel net provider run policy runtime lib check loop role http1 engine mcp tools ledger tls serve" ;;
+	cli) echo "base kernel net provider run policy runtime lib check loop role http1 engine mcp tools ledger serve" ;;
 	tables) echo "base provider run policy runtime cli serve" ;;
 	*) return 1 ;;
 	esac
@@ -96,9 +97,10 @@ rooms() {
 	ledger/role) echo "ledger ledger/store" ;;
 	serve) echo "" ;;
 	serve/listen) echo "serve" ;;
-	serve/config) echo "serve serve/listen" ;;
-	serve/supervisor) echo "serve serve/config serve/listen" ;;
-	serve/roles) echo "serve serve/config serve/supervisor" ;;
+	serve/tls) echo "serve" ;;
+	serve/config) echo "serve serve/listen serve/tls" ;;
+	serve/supervisor) echo "serve serve/config serve/listen serve/tls" ;;
+	serve/roles) echo "serve serve/config serve/supervisor serve/tls" ;;
 	cli) echo "" ;;
 	cli/service) echo "cli" ;;
 	cli/run) echo "cli cli/service" ;;

@@ -112,7 +112,15 @@ static int open_remote(const struct service_name *name, struct service_link *lin
 	link->exposed = !name->tls && !is_loopback(fd);
 	snprintf(link->host, sizeof(link->host), "%s%s%s:%s", name->literal6 ? "[" : "", name->host,
 		 name->literal6 ? "]" : "", name->port);
-	return name->tls ? service_tls_open(fd, name->host, link->host, &link->tls, err) : 0;
+	if (!name->tls) {
+		return 0;
+	}
+	int r = service_tls_open(fd, name->host, link->host, &link->tls, err);
+	if (r == 0) {
+		close(fd);
+		link->fd = TAKE_FD(link->tls.line);
+	}
+	return r;
 }
 
 int service_link_open(const char *where, struct service_link *ret, struct brig_error *err)
@@ -144,8 +152,8 @@ int service_link_open(const char *where, struct service_link *ret, struct brig_e
 
 void service_link_close(struct service_link *link)
 {
-	service_tls_close(TAKE_PTR(link->tls));
 	close_fd(&link->fd);
+	(void)tls_child_end(&link->tls);
 }
 
 /* Not EPIPE, which would mean stdout. */
@@ -162,11 +170,7 @@ int service_link_send(struct service_link *link, const char *data, size_t size,
 		      struct brig_error *err)
 {
 	while (size > 0) {
-		ssize_t n = link->tls ? service_tls_send(link->tls, data, size)
-				      : send(link->fd, data, size, MSG_NOSIGNAL);
-		if (n < 0 && link->tls) {
-			return hung_up(err);
-		}
+		ssize_t n = send(link->fd, data, size, MSG_NOSIGNAL);
 		if (n < 0 && errno != EINTR) {
 			return errno == EPIPE || errno == ECONNRESET
 				       ? hung_up(err)
@@ -185,11 +189,11 @@ ssize_t service_link_receive(struct service_link *link, char *data, size_t size)
 {
 	ssize_t n;
 
-	if (link->tls) {
-		return service_tls_receive(link->tls, data, size);
-	}
 	do {
 		n = recv(link->fd, data, size, 0);
 	} while (n < 0 && errno == EINTR);
+	if (n == 0) { /* with TLS the end of the line is the service's own only if it said so */
+		return tls_child_end(&link->tls);
+	}
 	return n < 0 ? -errno : n;
 }

@@ -9,15 +9,14 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-
-struct service_tls;
+#include "serve/tls/tls_program.h"
 
 struct service_link {
-	int fd;                  /* owned */
-	struct service_tls *tls; /* owned; NULL: no TLS */
-	char host[256];          /* for the Host header */
-	bool remote;             /* by TCP: needs a token */
-	bool exposed;            /* without TLS, to another host: no token may be sent */
+	int fd;               /* owned */
+	struct tls_child tls; /* owned; all zero: no TLS. Its line is what we talk to then */
+	char host[256];       /* for the Host header */
+	bool remote;          /* by TCP: needs a token */
+	bool exposed;         /* without TLS, to another host: no token may be sent */
 };
 
 /* `where` NULL: $BRIG_URL, $BRIG_SOCKET, or the default location. */

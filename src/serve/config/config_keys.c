@@ -158,6 +158,15 @@ void config_init(struct serve_config *config)
 	};
 }
 
+void config_forget_tls(struct serve_config *config)
+{
+	if (config->key.data) {
+		explicit_bzero(config->key.data, config->key.capacity);
+	}
+	buf_done(&config->key);
+	buf_done(&config->certificate);
+}
+
 void config_done(struct serve_config *config)
 {
 	for (size_t i = 0; i < config_keys_count; i++) {

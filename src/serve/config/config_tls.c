@@ -10,8 +10,9 @@
 
 #include "base/bytes/sha256.h"
 #include "base/cleanup.h"
-#include "http_tls/pair.h"
 #include "serve/config.h"
+#include "serve/tls/tls_program.h"
+#include "serve/tls/tls_texts.h"
 
 #define DAY_SECONDS  86400
 #define WARNING_DAYS 14
@@ -77,13 +78,25 @@ static void warn_of_end(const char *path, time_t expires)
 	}
 }
 
-void config_forget_tls(struct serve_config *config)
+/* By the program that has OpenSSL. */
+static int check_pair(const struct serve_config *config, time_t *expires, struct brig_error *err)
 {
-	if (config->key.data) {
-		explicit_bzero(config->key.data, config->key.capacity);
+	const char *argv[] = { "brig-tls", TLS_WORD_CHECK, config->tls_certificate, config->tls_key,
+			       NULL };
+	_cleanup_close_ int texts = tls_texts_block(config, err);
+	struct tls_child child = { 0 };
+	struct tls_answer answer;
+
+	if (texts < 0) {
+		return texts;
 	}
-	buf_done(&config->key);
-	buf_done(&config->certificate);
+	int r = tls_program_ask(argv, texts, &child, &answer, err);
+	if (r < 0) {
+		return r;
+	}
+	*expires = (time_t)answer.expires;
+	(void)tls_child_end(&child);
+	return 0;
 }
 
 int config_tls(struct serve_config *config, struct brig_error *err)
@@ -114,9 +127,7 @@ int config_tls(struct serve_config *config, struct brig_error *err)
 	if (r < 0) {
 		return r;
 	}
-	struct endpoint_texts texts = { config->certificate.data, config->certificate.size,
-					config->key.data, config->key.size };
-	r = pair_check(&texts, config->tls_certificate, config->tls_key, &expires, err);
+	r = check_pair(config, &expires, err);
 	if (r < 0) {
 		return r;
 	}

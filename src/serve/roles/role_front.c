@@ -6,16 +6,15 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "engine/engine.h"
 #include "front/front.h"
-#include "http_tls/endpoint.h"
 #include "ledger/ledger.h"
 #include "role/message.h"
 #include "serve/config/config_front.h"
 #include "serve/roles/role_process.h"
+#include "serve/tls/tls_texts.h"
 
 #define CONNECTIONS_DEFAULT 12000
 /*
@@ -23,7 +22,6 @@
  * are too long to be kept in memory: two for each of as many as http.bodies_bytes has room for.
  */
 #define FILES_BESIDES (512 + 2 * 1024)
-#define TLS_BYTES_MAX ((2 << 20) + 1)
 
 struct front_parts {
 	struct engine *engine;
@@ -32,7 +30,8 @@ struct front_parts {
 	uid_t *uids, *consent_uids;
 	void *tokens;
 	size_t tokens_size;
-	struct endpoint *endpoint; /* NULL: TCP is in clear */
+	const struct front_tls *tls; /* NULL: this program has no OpenSSL */
+	struct endpoint *endpoint;   /* NULL: TCP is in clear */
 };
 
 static void parts_done(struct front_parts *parts)
@@ -41,7 +40,9 @@ static void parts_done(struct front_parts *parts)
 	engine_free(parts->engine);
 	ledger_free(parts->ledger);
 	message_block_unmap(parts->tokens, parts->tokens_size);
-	endpoint_free(parts->endpoint);
+	if (parts->endpoint) {
+		parts->tls->free(parts->endpoint);
+	}
 	free(parts->uids);
 	free(parts->consent_uids);
 }
@@ -74,25 +75,30 @@ static int on_tokens(void *user, int block)
 	return r;
 }
 
-/*
- * Both texts are in one memory file, separated by a NUL. An empty file means that TCP is in clear.
- * The caller owns the descriptor.
- */
-static int with_texts(int block, struct endpoint **endpoint, struct brig_error *err)
+/* The supervisor starts the program without OpenSSL only for TCP in clear. */
+static int use_texts(struct front_parts *parts, const struct endpoint_texts *texts,
+		     struct brig_error *err)
 {
+	if (!parts->tls) {
+		return error_set(err, BRIG_E_SYSTEM, ENOSYS, "certificate: no TLS in this program");
+	}
+	return parts->endpoint ? parts->tls->renew(parts->endpoint, texts, err)
+			       : parts->tls->make(texts, &parts->endpoint, err);
+}
+
+/* The caller owns the descriptor. */
+static int with_texts(int block, struct front_parts *parts, struct brig_error *err)
+{
+	struct endpoint_texts texts;
 	void *data = NULL;
 	size_t size = 0;
-	int r = message_block_map(block, TLS_BYTES_MAX, &data, &size);
+	int r = message_block_map(block, TLS_TEXTS_MAX, &data, &size);
 
 	if (r < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, -r, "certificate");
 	}
-	const char *text = data, *end = data ? memchr(data, '\0', size) : NULL;
-	if (end) {
-		struct endpoint_texts texts = { text, (size_t)(end - text), end + 1,
-						size - (size_t)(end + 1 - text) };
-		r = *endpoint ? endpoint_renew(*endpoint, &texts, err)
-			      : endpoint_new(&texts, endpoint, err);
+	if (tls_texts_split(data, size, &texts)) {
+		r = use_texts(parts, &texts, err);
 	}
 	message_block_unmap(data, size);
 	return r;
@@ -102,7 +108,7 @@ static int on_certificate(void *user, int block)
 {
 	struct front_parts *parts = user;
 	struct brig_error error = { 0 };
-	int r = with_texts(block, &parts->endpoint, &error);
+	int r = with_texts(block, parts, &error);
 
 	if (r < 0) {
 		role_log(ROLE_ERROR, "certificate-refused", "cause=%s", error.message);
@@ -138,7 +144,7 @@ static int open_front(struct role_process *process, struct front_parts *parts,
 		.ledger = parts->ledger,
 		.sockets = sockets,
 		.sockets_count = config->listeners,
-		.tcp = endpoint_transport(parts->endpoint),
+		.tcp = parts->endpoint ? parts->tls->transport(parts->endpoint) : NULL,
 		.tokens = parts->tokens_size ? parts->tokens : NULL,
 		.tokens_size = parts->tokens_size,
 		.uids = parts->uids,
@@ -185,7 +191,7 @@ static int open_parts(struct role_process *process, struct front_parts *parts,
 /* Before the seal: OpenSSL can open files now, and not later. */
 static int open_tls(struct front_parts *parts, struct brig_error *err)
 {
-	int r = with_texts(FD_FRONT_TLS, &parts->endpoint, err);
+	int r = with_texts(FD_FRONT_TLS, parts, err);
 
 	close(FD_FRONT_TLS);
 	return r;
@@ -203,10 +209,11 @@ static void bound_connections(struct role_process *process)
 	}
 }
 
-int role_front(struct role_process *process, struct brig_error *err)
+int role_front_with(const struct front_tls *tls, struct role_process *process,
+		    struct brig_error *err)
 {
 	_cleanup_(parts_done)
-	struct front_parts parts = { 0 };
+	struct front_parts parts = { .tls = tls };
 	uint64_t connections =
 		process->config.connections ? process->config.connections : CONNECTIONS_DEFAULT;
 	int r = open_tls(&parts, err);
@@ -223,4 +230,9 @@ int role_front(struct role_process *process, struct brig_error *err)
 	process->tokens = on_tokens;
 	process->certificate = parts.endpoint ? on_certificate : NULL;
 	return role_run(process, on_drain, &parts, err);
+}
+
+int role_front(struct role_process *process, struct brig_error *err)
+{
+	return role_front_with(NULL, process, err);
 }

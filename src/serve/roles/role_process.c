@@ -14,19 +14,12 @@
 #include "base/cleanup.h"
 #include "base/files/fdpass.h"
 #include "role/message.h"
-#include "serve/supervisor/supervisor.h"
 
 #define CONFIG_BYTES_MAX (1 << 20)
 
 enum { STATUS_FINE = 0, STATUS_ALONE = 1, STATUS_WRONG_START = 2, STATUS_FAILED = 125 };
 
-static int (*const mains[ROLE_COUNT])(struct role_process *process, struct brig_error *err) = {
-	[ROLE_FRONT] = role_front,
-	[ROLE_WARDEN] = role_warden,
-	[ROLE_LEDGER] = role_ledger,
-};
-
-static int find_role(const char *name, enum role_name *ret)
+static int find_role(const char *name, const role_main mains[ROLE_COUNT], enum role_name *ret)
 {
 	size_t size = strlen(ROLE_PREFIX);
 
@@ -235,13 +228,13 @@ int role_run(struct role_process *process, void (*drain)(void *user), void *user
 	return 0;
 }
 
-int serve_role_main(int argc, char **argv)
+int role_process_main(int argc, char **argv, const role_main mains[ROLE_COUNT])
 {
 	struct role_process process = { 0 };
 	struct brig_error error = { 0 };
 
 	if (argc != 2 || strcmp(argv[1], ROLE_ARGUMENT) != 0 ||
-	    find_role(argv[0], &process.role) < 0) {
+	    find_role(argv[0], mains, &process.role) < 0) {
 		return -1;
 	}
 	role_log_open(role_name(process.role), ROLE_INFO);

@@ -3,6 +3,7 @@
 #ifndef BRIG_SERVE_ROLE_PROCESS_H
 #define BRIG_SERVE_ROLE_PROCESS_H
 
+#include "http_tls/endpoint.h"
 #include "loop/loop.h"
 #include "role/control.h"
 #include "role/seal.h"
@@ -34,8 +35,26 @@ struct role_process {
 int role_seal(struct role_process *process, int directory, unsigned open_files,
 	      struct brig_error *err);
 int role_front(struct role_process *process, struct brig_error *err);
+/* The same with TLS, for the program that has OpenSSL. NULL: TCP is in clear. */
+struct front_tls {
+	int (*make)(const struct endpoint_texts *texts, struct endpoint **ret,
+		    struct brig_error *err);
+	int (*renew)(struct endpoint *endpoint, const struct endpoint_texts *texts,
+		     struct brig_error *err);
+	const struct http_transport *(*transport)(const struct endpoint *endpoint);
+	void (*free)(struct endpoint *endpoint);
+};
+int role_front_with(const struct front_tls *tls, struct role_process *process,
+		    struct brig_error *err);
 int role_warden(struct role_process *process, struct brig_error *err);
 int role_ledger(struct role_process *process, struct brig_error *err);
+
+typedef int (*role_main)(struct role_process *process, struct brig_error *err);
+/*
+ * The whole life of a role of this program, NULL for those of another one: the exit status. -1: the
+ * command line is not a role's.
+ */
+int role_process_main(int argc, char **argv, const role_main mains[ROLE_COUNT]);
 
 /*
  * The role is ready: reports it to the supervisor and runs the loop until the supervisor sends

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "role/message.h"
+#include "serve/tls/tls_texts.h"
 
 static void forget_tokens(struct buf *tokens)
 {
@@ -87,7 +88,7 @@ int reload_offer(struct reload *reload, struct role_set *set, struct brig_error 
 {
 	bool tokens = reload->news & RELOAD_TOKENS;
 	_cleanup_close_ int block =
-		tokens ? tokens_block(&reload->tokens) : role_tls_block(&reload->config, err);
+		tokens ? tokens_block(&reload->tokens) : tls_texts_block(&reload->config, err);
 	int r = block < 0
 			? block
 			: role_child_send_fd(&set->children[ROLE_FRONT],

@@ -7,21 +7,19 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/files/fdpass.h"
+#include "base/files/memfile.h"
 #include "kernel/sys.h"
 #include "role/message.h"
 #include "serve/supervisor/broker_image.h"
 #include "serve/supervisor/role_spawn.h"
-
-#ifndef MFD_EXEC
-#define MFD_EXEC 0x0010U
-#endif
+#include "serve/tls/tls_program.h"
+#include "serve/tls/tls_texts.h"
 
 /* The two ends of each line between roles; [1] is the caller's end. */
 struct lines {
@@ -182,45 +180,30 @@ static int watch(struct role_child *child)
 				&child->messages);
 }
 
-/* From Linux 6.3 on, a host may require this flag for executable files, or forbid them. */
-static int make_executable_file(struct brig_error *err)
+/* Sealed: root runs exactly the program that was built. */
+static int make_broker(struct brig_error *err)
 {
-	unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	int fd = memfd_create("brig-broker", flags | MFD_EXEC);
+	int fd = memfile_program("brig-broker", broker_image, broker_image_size);
 
-	if (fd < 0 && errno == EINVAL) { /* an older kernel */
-		fd = memfd_create("brig-broker", flags);
-	}
 	if (fd < 0) {
-		int errnum = errno;
-
-		error_errno(err, BRIG_E_HOST, errnum, "the broker's program");
+		error_errno(err, BRIG_E_HOST, -fd, "the broker's program");
 		error_remedy(err, "sysctl vm.memfd_noexec=1, or run brig as an ordinary user");
-		return -errnum;
 	}
 	return fd;
 }
 
-/* Sealed: root runs exactly the program that was built. */
-static int make_program(struct brig_error *err)
+/* Stays -1: the role is this same program. */
+static int make_program(enum role_name role, const struct serve_config *config, int *ret,
+			struct brig_error *err)
 {
-	_cleanup_close_ int fd = make_executable_file(err);
-	size_t at = 0;
-
-	if (fd < 0) {
-		return fd;
+	if (role == ROLE_BROKER) {
+		*ret = make_broker(err);
+	} else if (role == ROLE_FRONT && config->key.size > 0) {
+		*ret = tls_program_file(err);
+	} else {
+		return 0;
 	}
-	while (at < broker_image_size) {
-		ssize_t n = write(fd, broker_image + at, broker_image_size - at);
-		if (n < 0 && errno != EINTR) {
-			return error_errno(err, BRIG_E_SYSTEM, errno, "the broker's program");
-		}
-		at += n < 0 ? 0 : (size_t)n;
-	}
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
-		return error_errno(err, BRIG_E_SYSTEM, errno, "the broker's program");
-	}
-	return TAKE_FD(fd);
+	return *ret < 0 ? *ret : 0;
 }
 
 static int start_child(struct role_child *child, const struct role_parts *parts,
@@ -241,12 +224,11 @@ static int start_child(struct role_child *child, const struct role_parts *parts,
 	spawn.fds[spawn.fds_count++] = blocks->config;
 	spawn.fds[spawn.fds_count++] = theirs;
 	list_fds(&spawn, parts, lines, blocks);
-	if (child->role == ROLE_BROKER) {
-		program = spawn.program = make_program(err);
-		if (program < 0) {
-			return program;
-		}
+	r = make_program(child->role, parts->config, &program, err);
+	if (r < 0) {
+		return r;
 	}
+	spawn.program = program;
 	r = spawn_role(&spawn, &child->pid, &child->pidfd, err);
 	if (r < 0) {
 		return r;
@@ -277,24 +259,6 @@ static int make_block(const struct buf *text, const char *what, struct brig_erro
 	return fd < 0 ? error_errno(err, BRIG_E_SYSTEM, -fd, "cannot send %s", what) : fd;
 }
 
-/* The key comes last, so that growing the buffer leaves no copy of it in freed memory. */
-int role_tls_block(const struct serve_config *config, struct brig_error *err)
-{
-	struct buf text = { 0 };
-
-	if (config->key.size > 0) {
-		buf_add(&text, config->certificate.data, config->certificate.size);
-		buf_addc(&text, '\0');
-		buf_add(&text, config->key.data, config->key.size);
-	}
-	int fd = make_block(&text, "the certificate", err);
-	if (text.data) {
-		explicit_bzero(text.data, text.size);
-	}
-	buf_done(&text);
-	return fd;
-}
-
 static int make_blocks(struct blocks *blocks, const struct role_parts *parts,
 		       struct brig_error *err)
 {
@@ -310,7 +274,7 @@ static int make_blocks(struct blocks *blocks, const struct role_parts *parts,
 	if (blocks->tokens < 0) {
 		return blocks->tokens;
 	}
-	blocks->tls = role_tls_block(parts->config, err);
+	blocks->tls = tls_texts_block(parts->config, err);
 	return blocks->tls < 0 ? blocks->tls : 0;
 }
 

@@ -54,11 +54,6 @@ struct role_parts {
 	const struct buf *tokens; /* the file's text; empty: there are none */
 };
 
-/*
- * The certificate and its key for the front, in the format of FD_FRONT_TLS: a descriptor, or
- * -errno.
- */
-int role_tls_block(const struct serve_config *config, struct brig_error *err);
 /* Does the set have a broker? As root, if its program is built in. */
 bool role_set_brokered(void);
 /* All, or none. */
