@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TLS to a service for a command of brig, which has a plain socket to this process. Bytes go through
- * one buffer in each direction; nothing is read into a buffer before it is empty, so a side that
- * does not read holds only the other one up. The exit status tells whether the service ended its
- * side: a connection that was cut must not look like the end of an answer.
+ * TLS to a service for a command of brig, which has a plain socket to this process. Bytes go
+ * through one buffer in each direction; nothing is read into a buffer before it is empty, so a side
+ * that does not read holds only the other one up. The exit status tells whether the service ended
+ * its side: a connection that was cut must not look like the end of an answer.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program with OpenSSL (src/tls_program), embedded in brig: the front of a service with TLS, the
- * check of a certificate, and TLS to a service. brig itself has no OpenSSL: the tables of that would
+ * The program with OpenSSL (src/tls_program), embedded in brig: the front of a service with TLS,
+ * the check of a certificate, and TLS to a service. brig itself has no OpenSSL, whose tables would
  * be relocated at every start of every command (docs/design/decisions/0042-openssl-apart.md).
  *
  * Both sides are of one build, so a struct is a message as it is.
@@ -38,8 +38,8 @@ struct tls_child {
 /* The program as a file in memory: the descriptor, or -errno. */
 int tls_program_file(struct brig_error *err);
 /*
- * Executes it with `argv` (NULL at the end) and `input`, which stays the caller's, and waits for its
- * answer. After an error there is no child, and the error is the answer's.
+ * Executes it with `argv` (NULL at the end) and `input`, which stays the caller's, and waits for
+ * its answer. After an error there is no child, and the error is the answer's.
  */
 int tls_program_ask(const char *const argv[], int input, struct tls_child *ret,
 		    struct tls_answer *answer, struct brig_error *err);
