@@ -8,6 +8,7 @@
  * is in the list: the groups' rules for it are ignored.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +19,9 @@
 #include "policy/syscall_rules.h"
 #include "policy/syscalls.h"
 
-#define GROUP_PREFIX "syscalls/"
-#define GROUP_SUFFIX ".rules"
+#define GROUP_PREFIX   "syscalls/"
+#define GROUP_SUFFIX   ".rules"
+#define GROUP_NAME_MAX 32
 
 /* Prefixes of a call's name. */
 static const struct {
@@ -52,15 +54,14 @@ static const char *group_of(const struct embedded_file *file, size_t *length)
 /* The name ends at a colon where only one call of it is meant. */
 static const struct embedded_file *find_group(const char *name)
 {
-	for (size_t i = 0; i < embedded_files_count; i++) {
-		size_t length;
-		const char *group = group_of(&embedded_files[i], &length);
+	char path[sizeof(GROUP_PREFIX GROUP_SUFFIX) + GROUP_NAME_MAX];
+	size_t length = strcspn(name, ":");
 
-		if (group && strcspn(name, ":") == length && memcmp(group, name, length) == 0) {
-			return &embedded_files[i];
-		}
+	if (length > GROUP_NAME_MAX) {
+		return NULL;
 	}
-	return NULL;
+	snprintf(path, sizeof(path), GROUP_PREFIX "%.*s" GROUP_SUFFIX, (int)length, name);
+	return embedded_find(path);
 }
 
 static int unknown_group(const char *entry, struct brig_error *err)
