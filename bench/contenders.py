@@ -46,7 +46,7 @@ class Closure:
 
 @dataclass
 class Contender:
-    group: str   # the program that runs: noop, noop-libc, python
+    group: str   # the program that runs: noop, noop-libc, python; start: brig itself
     label: str
     args: list
     method: str = "spawn"
@@ -187,9 +187,23 @@ class Field:
                      env={"BRIG_NO_CGROUP": "1"})
         if self.root:
             self.add(group, "brig-user", "brig run, ordinary user", brig, user=True)
+        self.add_before(group, "brig run, before", ["run"] + brig_args)
         self.add_others(group, command)
 
+    def add_before(self, group, label, args):
+        """The same with another build of brig."""
+        if "before" in self.tools:
+            self.add(group, "before", label, [self.tools["before"]] + args)
+
+    def add_start(self):
+        """What a command costs before it does anything: against a program that has only libc."""
+        self.add("start", "fork", "bare fork + exec", [self.tools["noop-libc"]], method="fork")
+        self.add("start", "spawn", "bare posix_spawn", [self.tools["noop-libc"]])
+        self.add("start", "brig", "brig --version", [self.tools["brig"], "--version"])
+        self.add_before("start", "brig --version, before", ["--version"])
+
     def build(self):
+        self.add_start()
         for group in ("noop", "noop-libc"):
             program = self.tools[group]
             self.add_group(group, [program], ["--", program])

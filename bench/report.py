@@ -5,6 +5,7 @@ import random
 import statistics
 
 GROUPS = (
+    ("start", "brig --version, which does nothing; bare: a static no-op with libc"),
     ("noop", "A static no-op of %d bytes"),
     ("noop-libc", "A static no-op with libc, %d bytes"),
     ("python", "python3, print(1)"),
@@ -45,6 +46,7 @@ def difference(first, second):
 
 # what, contender, against, how combined, unit, at most
 GOALS = (
+    ("brig --version against bare fork + exec", "start/brig", "start/fork", ratio, "x", 1.5),
     ("no-op against bare fork + exec", "noop/brig", "noop/fork", ratio, "x", 4.0),
     ("no-op with libc against bare fork + exec", "noop-libc/brig", "noop-libc/fork", ratio, "x",
      4.0),
