@@ -196,7 +196,7 @@ class Field:
             self.add(group, "before", label, [self.tools["before"]] + args)
 
     def add_start(self):
-        """What a command costs before it does anything: against a program that has only libc."""
+        """The cost of a command before it does anything, against a program that has only libc."""
         self.add("start", "fork", "bare fork + exec", [self.tools["noop-libc"]], method="fork")
         self.add("start", "spawn", "bare posix_spawn", [self.tools["noop-libc"]])
         self.add("start", "brig", "brig --version", [self.tools["brig"], "--version"])
