@@ -260,10 +260,10 @@ static struct ledger_text text(const char *data)
 	return (struct ledger_text){ .data = data, .size = data ? strlen(data) : 0 };
 }
 
-int ledger_begin(struct ledger *ledger, const struct ledger_execution *execution, ledger_done *done,
-		 void *user)
+static void begin_texts(const struct ledger_execution *execution,
+			struct ledger_text texts[BEGIN_FIELDS])
 {
-	struct ledger_text texts[BEGIN_FIELDS] = {
+	const struct ledger_text all[BEGIN_FIELDS] = {
 		[BEGIN_ID] = text(execution->id),
 		[BEGIN_TENANT] = text(execution->tenant),
 		[BEGIN_CALLER] = text(execution->caller),
@@ -274,8 +274,29 @@ int ledger_begin(struct ledger *ledger, const struct ledger_execution *execution
 		[BEGIN_KEY] = text(execution->key),
 		[BEGIN_DIGEST] = text(execution->digest),
 	};
+
+	memcpy(texts, all, sizeof(all));
+}
+
+int ledger_begin_check(struct ledger *ledger, const struct ledger_execution *execution)
+{
+	struct ledger_text texts[BEGIN_FIELDS];
+	const char *name = NULL;
+
+	if (ledger->under_way >= calls_max(LEDGER_BEGIN) || message_full(ledger->peer)) {
+		return -ENOBUFS;
+	}
+	begin_texts(execution, texts);
+	return ledger_form_check(&ledger_forms[LEDGER_BEGIN], texts, &name);
+}
+
+int ledger_begin(struct ledger *ledger, const struct ledger_execution *execution, ledger_done *done,
+		 void *user)
+{
+	struct ledger_text texts[BEGIN_FIELDS];
 	int ready = -1;
 
+	begin_texts(execution, texts);
 	/* An execution that runs now is never run again: its request is not stored. */
 	if (execution->queued && execution->request) {
 		texts[BEGIN_REQUEST] =

@@ -55,6 +55,8 @@ struct ledger_execution {
  */
 int ledger_begin(struct ledger *ledger, const struct ledger_execution *execution, ledger_done *done,
 		 void *user);
+/* 0, or the error that it would have now: -EINVAL for a text in it, -ENOBUFS for a full queue. */
+int ledger_begin_check(struct ledger *ledger, const struct ledger_execution *execution);
 /* A queued execution runs now. From here on a crash makes it "lost"; it is never run twice. */
 int ledger_started(struct ledger *ledger, const char *id, ledger_done *done, void *user);
 /* `result`: the result object; status, verdict and usage are read from it for the audit chain. */

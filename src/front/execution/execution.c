@@ -94,10 +94,9 @@ static void engine_failed(void *user, const struct brig_error *error)
 	execution_fail(execution);
 }
 
-static void start(struct execution *execution)
+static int send_call(struct execution *execution, struct engine_run **ret, struct brig_error *error)
 {
 	struct engine_call *call = &execution->execution_request->call;
-	struct brig_error error = { 0 };
 
 	call->tenant = execution->tenant;
 	call->caller = execution->caller;
@@ -108,19 +107,38 @@ static void start(struct execution *execution)
 	call->result = engine_result;
 	call->fail = engine_failed;
 	call->user = execution;
-	execution_enter(execution, EXECUTION_RUNNING);
 	execution->started_ns = clock_now_ns();
+	return engine_start(execution->front->engine, call, ret, error);
+}
+
+/* The call was sent, or failed; its callbacks come later. `run`: NULL if it failed. */
+static void running(struct execution *execution, struct engine_run *run,
+		    const struct brig_error *error)
+{
+	execution_enter(execution, EXECUTION_RUNNING);
+	execution->run = run;
+	if (run) {
+		/* The engine has copied all of it. */
+		execution_drop_request(execution);
+	} else {
+		engine_failed(execution, error);
+	}
+}
+
+static void start(struct execution *execution)
+{
+	struct engine_run *run = NULL;
+	struct brig_error error = { 0 };
+
 	if (execution->cancelled) {
+		execution_enter(execution, EXECUTION_RUNNING);
 		problem_set(&execution->problem, PROBLEM_CANCELLED,
 			    "it was cancelled before it ran");
 		execution_fail(execution);
-	} else if (engine_start(execution->front->engine, call, &execution->run, &error) < 0) {
-		execution->run = NULL;
-		engine_failed(execution, &error);
-	} else {
-		/* The engine has copied all of it. */
-		execution_drop_request(execution);
+		return;
 	}
+	int r = send_call(execution, &run, &error);
+	running(execution, r < 0 ? NULL : run, &error);
 }
 
 static void recorded_start(void *user, const struct brig_error *error, const char *data,
@@ -156,31 +174,60 @@ static void ledger_answered(void *user, const struct brig_error *error, const ch
 	record_ledger_answer(user, error);
 }
 
-/* Its turn. The start of a queued run is recorded before it starts, so that it survives a crash. */
+/* The start of a queued run is recorded before it starts, so that it never runs a second time. */
+static void start_recorded(struct execution *execution)
+{
+	int r = ledger_started(execution->front->ledger, execution->id, recorded_start, execution);
+
+	if (r < 0) {
+		unrecorded_start(execution, r);
+	}
+}
+
+/*
+ * A client waits, and a crash ends the run for good: the call is sent first, so that the warden has
+ * begun before the ledger needs a processor. The record follows in any case, also of a call that
+ * failed. A record that cannot be sent at all is noticed before the call, but for a lack of memory.
+ */
+static void start_at_once(struct execution *execution)
+{
+	struct front *front = execution->front;
+	bool known = execution_recorded(execution);
+	struct engine_run *run = NULL;
+	struct brig_error error = { 0 };
+	int r = known ? 0 : record_begin_check(execution);
+
+	if (r < 0) {
+		unrecorded_start(execution, r);
+		return;
+	}
+	bool sent = send_call(execution, &run, &error) == 0;
+	if (known) {
+		ledger_started(front->ledger, execution->id, ledger_answered, front);
+	} else {
+		r = record_begin(execution, ledger_answered, front);
+	}
+	if (r < 0) {
+		if (sent) {
+			engine_forget(run);
+		}
+		unrecorded_start(execution, r);
+		return;
+	}
+	running(execution, sent ? run : NULL, &error);
+}
+
+/* Its turn. */
 static void granted(void *user)
 {
 	struct execution *execution = user;
-	struct ledger *ledger = execution->front->ledger;
-	int r = 0;
 
 	loop_timer_clear(&execution->timer);
 	execution_enter(execution, EXECUTION_STARTING);
 	if (execution->kind == EXECUTION_QUEUED) {
-		r = ledger_started(ledger, execution->id, recorded_start, execution);
-		if (r < 0) {
-			unrecorded_start(execution, r);
-		}
-		return;
-	}
-	if (execution_recorded(execution)) {
-		ledger_started(ledger, execution->id, ledger_answered, execution->front);
+		start_recorded(execution);
 	} else {
-		r = record_begin(execution, ledger_answered, execution->front);
-	}
-	if (r < 0) {
-		unrecorded_start(execution, r);
-	} else {
-		start(execution);
+		start_at_once(execution);
 	}
 }
 

@@ -49,10 +49,11 @@ void record_digests(struct execution *execution, const struct submission *submis
 	sha256_hex(&hash, execution->digest);
 }
 
-int record_begin(struct execution *execution, ledger_done *done, void *user)
+static struct ledger_execution record_of(const struct execution *execution)
 {
 	const struct engine_call *call = &execution->execution_request->call;
-	struct ledger_execution record = {
+
+	return (struct ledger_execution){
 		.id = execution->id,
 		.tenant = execution->tenant,
 		.caller = execution->caller,
@@ -65,6 +66,18 @@ int record_begin(struct execution *execution, ledger_done *done, void *user)
 		.key = execution->key,
 		.digest = execution->key ? execution->digest : NULL,
 	};
+}
+
+int record_begin_check(const struct execution *execution)
+{
+	const struct ledger_execution record = record_of(execution);
+
+	return ledger_begin_check(execution->front->ledger, &record);
+}
+
+int record_begin(struct execution *execution, ledger_done *done, void *user)
+{
+	const struct ledger_execution record = record_of(execution);
 	int r = ledger_begin(execution->front->ledger, &record, done, user);
 
 	block_unref(execution->request);

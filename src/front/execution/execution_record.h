@@ -7,6 +7,8 @@
 #include "ledger/ledger.h"
 
 void record_digests(struct execution *execution, const struct submission *submission);
+/* 0, or why record_begin() would fail now. */
+int record_begin_check(const struct execution *execution);
 int record_begin(struct execution *execution, ledger_done *done, void *user);
 /* Why a call to the ledger could not be sent: an error of the caller, or no room now. */
 int record_refused(int r, struct problem *problem);
