@@ -93,8 +93,9 @@ rooms() {
 	mcp/transport) echo "mcp" ;;
 	ledger) echo "" ;;
 	ledger/store) echo "ledger" ;;
-	ledger/audit) echo "ledger ledger/store" ;;
-	ledger/role) echo "ledger ledger/store" ;;
+	ledger/sqlite) echo "ledger ledger/store" ;;
+	ledger/audit) echo "ledger ledger/store ledger/sqlite" ;;
+	ledger/role) echo "ledger ledger/store ledger/sqlite" ;;
 	serve) echo "" ;;
 	serve/listen) echo "serve" ;;
 	serve/tls) echo "serve" ;;

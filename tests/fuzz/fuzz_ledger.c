@@ -14,6 +14,7 @@
 
 #include "ledger/chain_key.h"
 #include "ledger/role/ledger_calls.h"
+#include "ledger/sqlite/sqlite_store.h"
 #include "ledger/store/result_facts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -35,7 +36,7 @@ static struct store *open_store(void)
 
 	must(mkdtemp(path) != NULL);
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	must(dir >= 0 && store_open(dir, &limits, &store, NULL) == 0);
+	must(dir >= 0 && sqlite_store_class.open(dir, &limits, &store, NULL) == 0);
 	/* Its descriptors are enough; nothing is left behind however this ends. */
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		unlinkat(dir, names[i], 0);

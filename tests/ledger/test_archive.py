@@ -170,6 +170,7 @@ def test_a_ledger_of_old_verifies_and_goes_on(state, audit, driver):
         db.execute("DROP TABLE result_owners")
         db.execute("DROP TABLE result_sums")
         db.execute("DROP INDEX results_half_gone")
+        db.execute("DROP TABLE logged")
         for name, table, words in (("audit_remains", "audit", "the audit chain only grows"),
                                    ("checkpoints_remain", "checkpoints", "checkpoints only grow")):
             db.execute(f"CREATE TRIGGER {name} BEFORE DELETE ON {table}"

@@ -24,7 +24,7 @@
 #include "ledger/chain_key.h"
 #include "ledger/ledger.h"
 #include "ledger/role/ledger_role.h"
-#include "ledger/store/store.h"
+#include "ledger/sqlite/sqlite_store.h"
 
 struct place {
 	char path[40];

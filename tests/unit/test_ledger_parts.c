@@ -240,21 +240,25 @@ struct half {
 static void begin_half(struct place *place, struct half *half)
 {
 	struct store_limits limits = { .result_max = 16 << 20 };
+	struct ended_result result;
 
 	*half = (struct half){ .result = long_result(3) };
 	assert_int_equal(begin(place, half->id, false, NULL, NULL), 0);
 	stop(place);
-	assert_int_equal(store_open(place->dir, &limits, &half->store, &half->error), 0);
-	assert_int_equal(store_ended_open(half->store, half->id, half->result, strlen(half->result),
-					  &half->ended, &half->error),
+	assert_int_equal(sqlite_store_class.open(place->dir, &limits, &half->store, &half->error),
 			 0);
+	assert_int_equal(ended_result_read(&result, half->id, half->result, strlen(half->result),
+					   &half->error),
+			 0);
+	assert_int_equal(
+		store_ended_open(half->store, half->id, &result, &half->ended, &half->error), 0);
 	assert_int_equal(store_begin(half->store, &half->error), 0);
 	assert_int_equal(store_ended_step(half->store, half->ended, &half->error), 0);
 }
 
 static void end_half(struct half *half)
 {
-	store_ended_free(half->ended);
+	sqlite_ended_free(half->ended);
 	store_close(half->store);
 	free(half->result);
 }
@@ -323,10 +327,13 @@ static void long_and_undone(void **state)
 
 	begin_half(place, &half);
 	struct store *store = half.store;
+	struct ended_result result;
 	assert_int_equal(store_ended_undo(store, half.ended, &half.error), 0);
 	assert_int_equal(store_commit(store, &half.error), 0);
 	assert_int_equal(store_begin(store, &half.error), 0);
-	assert_int_equal(store_execution_ended(store, half.id, OK, strlen(OK), &half.error), 0);
+	assert_int_equal(ended_result_read(&result, half.id, OK, strlen(OK), &half.error), 0);
+	assert_int_equal(store_execution_ended(store, half.id, &result, &half.error), 0);
+	ended_result_done(&result);
 	assert_int_equal(store_commit(store, &half.error), 0);
 	end_half(&half);
 	assert_int_equal(count_of(place, "SELECT count(*) FROM result_parts"), 0);
@@ -383,7 +390,7 @@ static void sweep_all(struct place *place, uint64_t total)
 	struct store *store = NULL;
 	int r = 1;
 
-	assert_int_equal(store_open(place->dir, &limits, &store, &error), 0);
+	assert_int_equal(sqlite_store_class.open(place->dir, &limits, &store, &error), 0);
 	for (unsigned i = 0; i < 1000 && r == 1; i++) {
 		r = store_sweep(store, &error);
 	}

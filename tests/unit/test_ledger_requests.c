@@ -164,7 +164,7 @@ static void whole_in_its_row(void **state)
 				      "DROP TABLE long_requests; DROP TABLE request_parts;"
 				      "DROP TRIGGER results_come; DROP TRIGGER results_go;"
 				      "DROP TABLE result_owners; DROP TABLE result_sums;"
-				      "DROP INDEX results_half_gone;"
+				      "DROP INDEX results_half_gone; DROP TABLE logged;"
 				      "PRAGMA user_version = 5",
 				      NULL, NULL, NULL),
 			 SQLITE_OK);
@@ -213,7 +213,7 @@ static void half_stored(void **state)
 	struct brig_error error = { 0 };
 
 	stop(place);
-	assert_int_equal(store_open(place->dir, &limits, &store, &error), 0);
+	assert_int_equal(sqlite_store_class.open(place->dir, &limits, &store, &error), 0);
 	assert_int_equal(store_begin(store, &error), 0);
 	assert_int_equal(store_request_step(store, &request, &error), 0);
 	assert_int_equal(store_request_step(store, &request, &error), 0);

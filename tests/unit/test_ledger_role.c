@@ -388,7 +388,7 @@ static void flushed_by_another(void **state)
 	assert_true(child >= 0);
 	if (child == 0) {
 		close(pair[0]);
-		flusher_serve(place->dir, pair[1]);
+		flusher_serve(&sqlite_store_class, place->dir, pair[1]);
 		_exit(0);
 	}
 	close(pair[1]);

@@ -21,7 +21,7 @@
 #include "cli/exit_status.h"
 #include "ledger/audit/audit_text.h"
 #include "ledger/chain_key.h"
-#include "ledger/store/store.h"
+#include "ledger/sqlite/sqlite_store.h"
 
 #define CHUNK (1u << 20)
 
@@ -134,7 +134,7 @@ static int copy_out(struct archiver *archiver, const char *path, uint64_t before
 				    "SELECT line FROM checkpoints NOT INDEXED ORDER BY number", -1,
 				    &archiver->checkpoints, NULL);
 	int r = rc == SQLITE_OK ? audit_file_anchor(archiver->file, &archiver->anchor)
-				: store_error(archiver->file->db, rc, error, "cannot read");
+				: sqlite_error(archiver->file->db, rc, error, "cannot read");
 
 	if (r < 0 || choose(archiver, before_ms, error) < 0) {
 		return r < 0 ? r : -ENOENT;

@@ -19,7 +19,7 @@
 #include "cli/exit_status.h"
 #include "ledger/audit/audit_text.h"
 #include "ledger/chain_key.h"
-#include "ledger/store/store.h"
+#include "ledger/sqlite/sqlite_store.h"
 #include "ledger/store/timestamp.h"
 
 #define STATUS_BROKEN 1

@@ -14,7 +14,7 @@
 #include "cli/cli_report.h"
 #include "cli/command.h"
 #include "cli/exit_status.h"
-#include "ledger/store/store.h"
+#include "ledger/sqlite/sqlite_store.h"
 #include "ledger/store/timestamp.h"
 
 #define CHUNK       (64u << 10)
@@ -68,12 +68,12 @@ int audit_time_of(const char *option, const char *text, uint64_t *ret, struct br
 	}
 	size_t digits = strspn(text, "0123456789");
 	if (digits > 0 && digits < 6 && strcmp(text + digits, "d") == 0) {
-		uint64_t ago = strtoull(text, NULL, 10) * DAY_MS, now = store_time_ms();
+		uint64_t ago = strtoull(text, NULL, 10) * DAY_MS, now = timestamp_now_ms();
 		*ret = ago < now ? now - ago : 0;
 		return 0;
 	}
 	if (unit_parse(UNIT_TIME, text, &ns) == 0) {
-		uint64_t ago = ns / 1000000, now = store_time_ms();
+		uint64_t ago = ns / 1000000, now = timestamp_now_ms();
 		*ret = ago < now ? now - ago : 0;
 		return 0;
 	}

@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "ledger/audit/audit_text.h"
-#include "ledger/store/schema.h"
-#include "ledger/store/store.h"
+#include "ledger/sqlite/schema.h"
+#include "ledger/sqlite/sqlite_store.h"
 
 /* SQLite accepts "immutable" only in a URI. */
 static void uri_of(const char *path, bool immutable, struct buf *out)
@@ -51,15 +51,15 @@ static int open_once(const char *path, bool immutable, sqlite3 **ret, struct bri
 	int rc = sqlite3_open_v2(
 		uri.data, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc != SQLITE_OK) {
-		return store_error(db, rc, error, path);
+		return sqlite_error(db, rc, error, path);
 	}
-	int r = store_harden(db, error);
+	int r = sqlite_harden(db, error);
 	if (r < 0) {
 		return r;
 	}
 	rc = sqlite3_exec(db, "BEGIN; SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
 	if (rc != SQLITE_OK) {
-		return store_error(db, rc, error, path);
+		return sqlite_error(db, rc, error, path);
 	}
 	*ret = TAKE_PTR(db);
 	return 0;
@@ -109,7 +109,7 @@ static int open_text(const char *path, struct audit_file *ret, struct brig_error
 		"", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
 
 	if (rc != SQLITE_OK) {
-		return store_error(db, rc, error, path);
+		return sqlite_error(db, rc, error, path);
 	}
 	int r = schema_apply(db, error);
 	if (r < 0) {
@@ -117,7 +117,7 @@ static int open_text(const char *path, struct audit_file *ret, struct brig_error
 	}
 	rc = sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
 	if (rc != SQLITE_OK) {
-		return store_error(db, rc, error, path);
+		return sqlite_error(db, rc, error, path);
 	}
 	r = audit_text_load(path, db, error);
 	if (r < 0) {
@@ -191,7 +191,7 @@ int audit_file_again(struct audit_file *file, struct brig_error *error)
 {
 	int rc = sqlite3_exec(file->db, "COMMIT; BEGIN", NULL, NULL, NULL);
 
-	return rc == SQLITE_OK ? 0 : store_error(file->db, rc, error, "cannot start a new read");
+	return rc == SQLITE_OK ? 0 : sqlite_error(file->db, rc, error, "cannot start a new read");
 }
 
 static void fill_row(sqlite3_stmt *statement, struct audit_row *row)
@@ -269,7 +269,7 @@ static int walk(struct audit_file *file, sqlite3_stmt *statement,
 		}
 	}
 	return rc == SQLITE_DONE ? 0
-				 : store_error(file->db, rc, error, "cannot read the audit chain");
+				 : sqlite_error(file->db, rc, error, "cannot read the audit chain");
 }
 
 static int bind(sqlite3_stmt *statement, const struct audit_query *query)
@@ -314,7 +314,7 @@ int audit_file_query(struct audit_file *file, const struct audit_query *query,
 		rc = bind(statement, query);
 	}
 	int r = rc == SQLITE_OK ? walk(file, statement, each, user, error)
-				: store_error(file->db, rc, error, "cannot read the audit chain");
+				: sqlite_error(file->db, rc, error, "cannot read the audit chain");
 	sqlite3_finalize(statement);
 	return r;
 }

@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/json/json_out.h"
-#include "ledger/store/store.h"
+#include "ledger/sqlite/sqlite_store.h"
 
 #define MARK       "brig-audit-1 "
 #define FACTS      ",\"facts\":"
@@ -178,7 +178,7 @@ static int load_into(sqlite3 *db, FILE *file, const char *path, struct brig_erro
 			       "INSERT INTO anchor (one, number, line, sequence) "
 			       "VALUES (1, ?, ?, ?)",
 			       -1, &loader.anchor, NULL) != SQLITE_OK) {
-		return store_error(db, sqlite3_errcode(db), error, "cannot read the text");
+		return sqlite_error(db, sqlite3_errcode(db), error, "cannot read the text");
 	}
 	return load_all(&loader, file, path, error);
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/store/store.h"
+#include "ledger/sqlite/sqlite_store.h"
 
 struct verifier {
 	struct audit_claims *claims;
@@ -271,7 +271,7 @@ static int verify_file(struct verifier *verifier, struct audit_file *file, bool 
 		rc = sqlite3_bind_int64(verifier->checkpoints, 1, (sqlite3_int64)verifier->number);
 	}
 	if (rc != SQLITE_OK) {
-		return store_error(file->db, rc, error, "cannot read the checkpoints");
+		return sqlite_error(file->db, rc, error, "cannot read the checkpoints");
 	}
 	advance(verifier);
 	int r = audit_file_query(file, &rest, each_entry, verifier, error);

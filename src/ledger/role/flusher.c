@@ -21,23 +21,12 @@ static ssize_t hear(int socket, char *byte)
 	return n;
 }
 
-/* Opened for each flush: at its end the role must be the last to have the database open. */
-static int flush(int dir)
-{
-	struct store *store = NULL;
-	int r = store_open_for_flush(dir, &store, NULL);
-
-	r = r < 0 ? r : store_flush(store, false, NULL);
-	store_close(store);
-	return r;
-}
-
-void flusher_serve(int state_dirfd, int socket)
+void flusher_serve(const struct store_class *class, int state_dirfd, int socket)
 {
 	char byte;
 
 	while (hear(socket, &byte) == 1) {
-		byte = flush(state_dirfd) == 0 ? DONE : FAILED;
+		byte = class->flush_apart(state_dirfd) == 0 ? DONE : FAILED;
 		if (write(socket, &byte, 1) != 1) {
 			return;
 		}

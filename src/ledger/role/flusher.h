@@ -14,10 +14,11 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "ledger/store/store.h"
 #include "loop/loop.h"
 
 /* The process: runs until the other end of the socket is closed. It is sealed like the ledger. */
-void flusher_serve(int state_dirfd, int socket);
+void flusher_serve(const struct store_class *class, int state_dirfd, int socket);
 
 /* The role's end. */
 struct flusher {

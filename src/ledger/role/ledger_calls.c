@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/cleanup.h"
 #include "base/json/json_out.h"
 
 typedef int call_function(struct store *store, const struct message *message,
@@ -31,10 +32,15 @@ static int call_started(struct store *store, const struct message *message,
 static int call_ended(struct store *store, const struct message *message,
 		      const struct ledger_text *texts, struct buf *answer, struct brig_error *error)
 {
+	const struct ledger_text *text = &texts[ENDED_RESULT];
+	const char *id = texts[ENDED_ID].data;
+	_cleanup_(ended_result_done)
+	struct ended_result result = { 0 };
+	int r = ended_result_read(&result, id, text->data, text->size, error);
+
 	(void)message;
 	buf_adds(answer, "{}");
-	return store_execution_ended(store, texts[ENDED_ID].data, texts[ENDED_RESULT].data,
-				     texts[ENDED_RESULT].size, error);
+	return r < 0 ? r : store_execution_ended(store, id, &result, error);
 }
 
 static int call_list(struct store *store, const struct message *message,
@@ -77,19 +83,6 @@ static int call_audit(struct store *store, const struct message *message,
 			   texts[AUDIT_FACTS].data, texts[AUDIT_FACTS].size, error);
 }
 
-static uint64_t pragma(struct store *store, const char *sql)
-{
-	sqlite3_stmt *statement = NULL;
-	uint64_t value = 0;
-
-	if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK &&
-	    sqlite3_step(statement) == SQLITE_ROW) {
-		value = (uint64_t)sqlite3_column_int64(statement, 0);
-	}
-	sqlite3_finalize(statement);
-	return value;
-}
-
 static int call_stats(struct store *store, const struct message *message,
 		      const struct ledger_text *texts, struct buf *answer, struct brig_error *error)
 {
@@ -104,8 +97,7 @@ static int call_stats(struct store *store, const struct message *message,
 	json_u64(&out, "entries", store->now.head.sequence);
 	json_text(&out, "head", head);
 	json_u64(&out, "checkpoint", store->now.checkpoint.sequence);
-	json_u64(&out, "bytes",
-		 pragma(store, "PRAGMA page_count") * pragma(store, "PRAGMA page_size"));
+	json_u64(&out, "bytes", store_bytes(store));
 	json_u64(&out, "executions", store->now.executions);
 	json_u64(&out, "pending", store_execution_pending_count(store));
 	json_u64(&out, "result_bytes", store->now.result_bytes);

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "ledger/role/ledger_calls.h"
 #include "ledger/role/ledger_role_internal.h"
+#include "ledger/sqlite/sqlite_store.h"
 
 #define DAY_MS       UINT64_C(86400000)
 #define ANSWER_BYTES ((size_t)32 << 20) /* waiting for the commit */
@@ -235,6 +236,9 @@ void ledger_options_complete(struct ledger_options *options)
 	if (!options->checkpoint_entries) {
 		options->checkpoint_entries = 1000;
 	}
+	if (!options->store) {
+		options->store = &sqlite_store_class;
+	}
 	if (!options->gone) {
 		options->gone = nobody_told;
 	}
@@ -268,7 +272,7 @@ static int start(struct ledger_role *role, int dir, struct brig_error *error)
 	};
 	char facts[96];
 	uint64_t lost = 0;
-	int r = store_open(dir, &limits, &role->store, error);
+	int r = role->options.store->open(dir, &limits, &role->store, error);
 
 	r = r < 0 ? r : store_recover(role->store, &lost, error);
 	if (r < 0) {

@@ -10,6 +10,7 @@
 #define BRIG_LEDGER_ROLE_H
 
 #include "base/error.h"
+#include "ledger/store/store.h"
 #include "loop/loop.h"
 
 /* 0 means the default in the comment. */
@@ -22,9 +23,10 @@ struct ledger_options {
 	uint64_t sweep_ns;         /* the interval of deletions (30 s) */
 	uint64_t window_ns; /* the longest time that a transaction waits for more calls (2 ms) */
 	uint64_t flush_ns;  /* to the disk, when something was written (1 s), or this long after */
-	uint64_t checkpoint_ns;      /* a signature, when something was added (1 minute) */
-	unsigned checkpoint_entries; /* or after this number of entries (1000) */
-	int flusher;                 /* a socket to the flusher, owned; 0: none */
+	uint64_t checkpoint_ns;          /* a signature, when something was added (1 minute) */
+	unsigned checkpoint_entries;     /* or after this number of entries (1000) */
+	const struct store_class *store; /* where the data is (SQLite) */
+	int flusher;                     /* a socket to the flusher, owned; 0: none */
 
 	/*
 	 * For the log; may be NULL. Events: "recovered", "checkpoint" (the text is its line: a copy

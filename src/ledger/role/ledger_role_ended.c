@@ -36,11 +36,18 @@ static int ended_undo(struct store *store, struct long_job *job, struct brig_err
 	return store_ended_undo(store, job->ended, error);
 }
 
+static int ended_open(struct store *store, struct long_job *job)
+{
+	struct ended_result result;
+	int r = ended_result_read(&result, job->id, job->block, job->block_size, &job->error);
+
+	return r < 0 ? r : store_ended_open(store, job->id, &result, &job->ended, &job->error);
+}
+
 int long_store_some(struct ledger_role *role, struct long_job *job)
 {
 	if (!job->ended) {
-		return store_ended_open(role->store, job->id, job->block, job->block_size,
-					&job->ended, &job->error);
+		return ended_open(role->store, job);
 	}
 	int r = long_in_transaction(role, job, ended_step, &job->error);
 	if (r > 0) {

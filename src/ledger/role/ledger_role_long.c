@@ -8,9 +8,9 @@
 
 #include "base/cleanup.h"
 
-static void job_free(struct long_job *job)
+static void job_free(struct ledger_role *role, struct long_job *job)
 {
-	store_ended_free(job->ended);
+	role->store->class->ended_free(job->ended);
 	message_block_unmap(job->block, job->block_size);
 	buf_done(&job->form);
 	buf_done(&job->begun);
@@ -111,7 +111,7 @@ static void one_turn(struct ledger_role *role)
 	}
 	role->active[job->kind]--;
 	kinds[job->kind].answer(role, job);
-	job_free(job);
+	job_free(role, job);
 	role_commit_now(role); /* after a commit: signing, flushing */
 }
 
@@ -138,7 +138,7 @@ void role_long_finish(struct ledger_role *role)
 		struct long_job *job = take_first(&role->waiting[LONG_READ]);
 
 		long_refuse(role, job->serial, "the service is stopping");
-		job_free(job);
+		job_free(role, job);
 	}
 	for (fill_places(role); !list_empty(&role->jobs); fill_places(role)) {
 		one_turn(role);

@@ -47,3 +47,11 @@ int timestamp_parse(const char *text, uint64_t *ret_ms)
 	*ret_ms = (uint64_t)timegm(&parts) * 1000 + ms;
 	return 0;
 }
+
+uint64_t timestamp_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}

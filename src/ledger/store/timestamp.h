@@ -10,4 +10,6 @@
 const char *timestamp_format(uint64_t time_ms, char text[TIMESTAMP_SIZE]);
 /* A date alone, or date and time ending in Z, with or without fractions; 0 or -EINVAL. */
 int timestamp_parse(const char *text, uint64_t *ret_ms);
+/* The time of day, in ms since 1970. */
+uint64_t timestamp_now_ms(void);
 #endif

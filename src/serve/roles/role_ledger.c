@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "ledger/role/flusher.h"
 #include "ledger/role/ledger_role.h"
+#include "ledger/sqlite/sqlite_store.h"
 #include "serve/roles/role_process.h"
 
 #define NS_PER_MS 1000000
@@ -47,7 +48,7 @@ static _Noreturn void become_flusher(struct role_process *process, int socket)
 	close(FD_LEDGER_FRONT);
 	loop_free(process->loop);
 	if (role_seal(process, FD_LEDGER_DIRECTORY, 0, &error) == 0) {
-		flusher_serve(FD_LEDGER_DIRECTORY, socket);
+		flusher_serve(&sqlite_store_class, FD_LEDGER_DIRECTORY, socket);
 	}
 	_exit(0);
 }

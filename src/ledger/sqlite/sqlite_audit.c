@@ -6,15 +6,15 @@
 
 #include "base/cleanup.h"
 #include "ledger/chain_key.h"
+#include "ledger/sqlite/sqlite_store.h"
 #include "ledger/store/json_facts.h"
-#include "ledger/store/store.h"
 
-int store_append(struct store *store, const char *kind, const char *tenant, const char *facts,
-		 struct brig_error *error)
+int sqlite_append(struct store *store, const char *kind, const char *tenant, const char *facts,
+		  struct brig_error *error)
 {
 	struct chain_entry entry = {
 		.sequence = store->now.head.sequence + 1,
-		.time_ms = store_time_ms(),
+		.time_ms = store_now_ms(store),
 		.kind = kind,
 		.kind_size = strlen(kind),
 		.tenant = tenant,
@@ -25,9 +25,9 @@ int store_append(struct store *store, const char *kind, const char *tenant, cons
 	struct chain_head next = { .sequence = entry.sequence };
 
 	chain_hash(&store->now.head, &entry, next.hash);
-	int r = store_write(store, error, SQL_APPEND, "iitttb", (int64_t)entry.sequence,
-			    (int64_t)entry.time_ms, kind, tenant, facts, next.hash,
-			    (size_t)CHAIN_HASH_SIZE);
+	int r = sqlite_write(store, error, SQL_APPEND, "iitttb", (int64_t)entry.sequence,
+			     (int64_t)entry.time_ms, kind, tenant, facts, next.hash,
+			     (size_t)CHAIN_HASH_SIZE);
 	if (r < 0) {
 		return r;
 	}
@@ -35,13 +35,13 @@ int store_append(struct store *store, const char *kind, const char *tenant, cons
 	return 0;
 }
 
-int store_audit(struct store *store, const char *kind, const char *tenant, const char *facts,
-		size_t facts_size, struct brig_error *error)
+int sqlite_audit(struct store *store, const char *kind, const char *tenant, const char *facts,
+		 size_t facts_size, struct brig_error *error)
 {
 	json_t *object = NULL;
 
 	if (!facts) {
-		return store_append(store, kind, tenant ? tenant : "", "{}", error);
+		return sqlite_append(store, kind, tenant ? tenant : "", "{}", error);
 	}
 	int r = json_facts_load(facts, facts_size, &object);
 	if (r < 0) {
@@ -49,7 +49,7 @@ int store_audit(struct store *store, const char *kind, const char *tenant, const
 	}
 	_cleanup_free_ char *text = json_canonical(object);
 	json_decref(object);
-	return text ? store_append(store, kind, tenant ? tenant : "", text, error)
+	return text ? sqlite_append(store, kind, tenant ? tenant : "", text, error)
 		    : error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
 }
 
@@ -59,35 +59,35 @@ static int put_line(struct store *store, const struct chain_checkpoint *checkpoi
 	char line[CHAIN_LINE_MAX];
 
 	chain_line(checkpoint, line);
-	int r = store_write(store, error, SQL_CHECKPOINT_PUT, "it", (int64_t)checkpoint->number,
-			    line);
+	int r = sqlite_write(store, error, SQL_CHECKPOINT_PUT, "it", (int64_t)checkpoint->number,
+			     line);
 	/* Progress is noted here because this is called neither too often nor too rarely. */
-	return r < 0 ? r : store_write(store, error, SQL_PROGRESS, "");
+	return r < 0 ? r : sqlite_write(store, error, SQL_PROGRESS, "");
 }
 
 static int put_checkpoint(struct store *store, const struct chain_checkpoint *checkpoint,
 			  struct brig_error *error)
 {
-	int r = store_begin(store, error);
+	int r = sqlite_begin(store, error);
 
 	if (r < 0) {
 		return r;
 	}
 	r = put_line(store, checkpoint, error);
 	if (r < 0) {
-		store_rollback(store);
+		sqlite_rollback(store);
 		return r;
 	}
 	store->now.checkpoint = *checkpoint;
-	return store_commit(store, error);
+	return sqlite_commit(store, error);
 }
 
-int store_checkpoint(struct store *store, struct brig_error *error)
+int sqlite_checkpoint(struct store *store, struct brig_error *error)
 {
 	struct chain_checkpoint checkpoint = {
 		.number = store->now.checkpoint.number + 1,
 		.sequence = store->now.head.sequence,
-		.time_ms = store_time_ms(),
+		.time_ms = store_now_ms(store),
 	};
 
 	memcpy(checkpoint.hash, store->now.head.hash, CHAIN_HASH_SIZE);
@@ -100,8 +100,8 @@ int store_checkpoint(struct store *store, struct brig_error *error)
 	 * First the database, then the head: a head that is ahead means that entries were
 	 * removed, and a power failure must not look like that.
 	 */
-	r = store_flush(store, false, error);
-	return r < 0 ? r : chain_head_write(store->dir, &checkpoint, error);
+	r = sqlite_flush(store, false, error);
+	return r < 0 ? r : chain_head_write(sqlite_of(store)->dir, &checkpoint, error);
 }
 
 /* --- at the start ---------------------------------------------------------------------------- */
@@ -116,23 +116,23 @@ static int broken(struct brig_error *error, const char *what)
 
 static int read_last_checkpoint(struct store *store, struct brig_error *error)
 {
-	int rc = store_run(store, SQL_CHECKPOINT_LAST, "");
+	int rc = sqlite_run(store, SQL_CHECKPOINT_LAST, "");
 	bool good = true;
 
 	if (rc == SQLITE_ROW) {
-		sqlite3_stmt *row = store->statements[SQL_CHECKPOINT_LAST];
+		sqlite3_stmt *row = sqlite_of(store)->statements[SQL_CHECKPOINT_LAST];
 		const char *line = (const char *)sqlite3_column_text(row, 0);
 		good = line && chain_line_parse(line, strlen(line), &store->now.checkpoint);
 	}
-	int r = store_result(store, rc, SQL_CHECKPOINT_LAST, error);
+	int r = sqlite_result(store, rc, SQL_CHECKPOINT_LAST, error);
 	return r < 0 || good ? r : broken(error, "its last checkpoint is damaged");
 }
 
-int store_head_at(struct store *store, uint64_t sequence, struct chain_head *ret,
-		  struct brig_error *error)
+int sqlite_head_at(struct store *store, uint64_t sequence, struct chain_head *ret,
+		   struct brig_error *error)
 {
-	sqlite3_stmt *row = store->statements[SQL_LAST_ENTRY];
-	int rc = store_run(store, SQL_LAST_ENTRY, "i", (int64_t)sequence);
+	sqlite3_stmt *row = sqlite_of(store)->statements[SQL_LAST_ENTRY];
+	int rc = sqlite_run(store, SQL_LAST_ENTRY, "i", (int64_t)sequence);
 	bool found = rc == SQLITE_ROW;
 
 	if (found) {
@@ -142,7 +142,7 @@ int store_head_at(struct store *store, uint64_t sequence, struct chain_head *ret
 			memcpy(ret->hash, hash, CHAIN_HASH_SIZE);
 		}
 	}
-	int r = store_result(store, rc, SQL_LAST_ENTRY, error);
+	int r = sqlite_result(store, rc, SQL_LAST_ENTRY, error);
 	return r < 0 ? r : found;
 }
 
@@ -159,7 +159,7 @@ static int hold_against(struct store *store, const struct chain_checkpoint *chec
 	if (checkpoint->sequence <= store->now.anchor.sequence) {
 		return 0;
 	}
-	int r = store_head_at(store, checkpoint->sequence, &head, error);
+	int r = sqlite_head_at(store, checkpoint->sequence, &head, error);
 	if (r < 0) {
 		return r;
 	}
@@ -168,10 +168,10 @@ static int hold_against(struct store *store, const struct chain_checkpoint *chec
 		       : broken(error, missing);
 }
 
-int store_audit_open(struct store *store, struct brig_error *error)
+int sqlite_audit_open(struct store *store, struct brig_error *error)
 {
 	struct chain_checkpoint saved = { 0 };
-	int r = store_head_at(store, 0, &store->now.head, error);
+	int r = sqlite_head_at(store, 0, &store->now.head, error);
 
 	if (r < 0) {
 		return r;
@@ -180,12 +180,13 @@ int store_audit_open(struct store *store, struct brig_error *error)
 	if (r < 0) {
 		return r;
 	}
-	r = store_anchor_read(store, error);
+	r = sqlite_anchor_read(store, error);
 	if (r < 0) {
 		return r;
 	}
 	/* A new key for an old chain would make all signatures worthless. */
-	r = chain_key_load(store->dir, store->now.checkpoint.number == 0, &store->key, error);
+	r = chain_key_load(sqlite_of(store)->dir, store->now.checkpoint.number == 0, &store->key,
+			   error);
 	if (r < 0) {
 		return r;
 	}
@@ -199,7 +200,7 @@ int store_audit_open(struct store *store, struct brig_error *error)
 	if (r < 0) {
 		return r;
 	}
-	r = chain_head_read(store->dir, &saved, error);
+	r = chain_head_read(sqlite_of(store)->dir, &saved, error);
 	return r <= 0 ? r
 		      : hold_against(store, &saved,
 				     "entries that " CHAIN_HEAD_NAME

@@ -5,19 +5,17 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "ledger/sqlite/sqlite_executions.h"
 #include "ledger/store/json_facts.h"
 #include "ledger/store/result_facts.h"
-#include "ledger/store/store_executions.h"
 
-/* The input: a result of a run, or a short record of a failure without an outcome. */
 struct store_ended {
 	char id[27];
 	struct open_execution one;
-	const char *data; /* borrowed, or part of `shorter` */
+	struct ended_result *result; /* borrowed, or `own` */
+	struct ended_result own;
+	const char *data; /* of the result, or part of `shorter` */
 	size_t size;
-	const char *json;
-	struct outcome outcome;
-	json_t *skeleton;   /* owned: everything except the long parts */
 	struct buf facts;   /* for the audit chain */
 	struct buf shorter; /* the shortened result, when it is too long */
 	size_t first;       /* bytes that are not in a separate part */
@@ -29,32 +27,24 @@ static int no_memory(struct brig_error *error)
 	return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
 }
 
-void store_ended_free(struct store_ended *ended)
+static void ended_done(struct store_ended *ended)
+{
+	ended_result_done(&ended->own);
+	buf_done(&ended->facts);
+	buf_done(&ended->shorter);
+}
+
+void sqlite_ended_free(struct store_ended *ended)
 {
 	if (ended) {
-		json_decref(ended->skeleton);
-		buf_done(&ended->facts);
-		buf_done(&ended->shorter);
+		ended_done(ended);
 		free(ended);
 	}
 }
 
 static void ended_freep(struct store_ended **ended)
 {
-	store_ended_free(*ended);
-}
-
-static int read_all(struct store_ended *ended)
-{
-	int r = ended->size && ended->data[0] == '{'
-			? outcome_find(ended->data, ended->size, &ended->outcome)
-			: outcome_read(ended->data, ended->size, &ended->outcome, &ended->json);
-
-	if (r < 0) {
-		return r;
-	}
-	r = outcome_parse(&ended->outcome, ended->json, &ended->skeleton);
-	return r == 0 && !result_status(ended->skeleton) ? -EPROTO : r;
+	sqlite_ended_free(*ended);
 }
 
 static int take_facts(struct store_ended *ended, struct brig_error *error)
@@ -69,19 +59,20 @@ static int take_facts(struct store_ended *ended, struct brig_error *error)
 		.code_sha256 = one->code[0] ? one->code : NULL,
 	};
 
-	result_facts(&origin, ended->skeleton, &ended->facts);
+	result_facts(&origin, ended->result->skeleton, &ended->facts);
 	return ended->facts.failed ? no_memory(error) : 0;
 }
 
 static int cut(struct store_ended *ended, size_t max, struct brig_error *error)
 {
-	struct outcome outcome = ended->outcome;
+	const struct ended_result *whole = ended->result;
+	struct outcome outcome = whole->outcome;
 
-	if (ended->outcome.json_size <= max) {
+	if (whole->outcome.json_size <= max) {
 		return 0;
 	}
 	buf_add(&ended->shorter, &outcome, sizeof(outcome));
-	int r = result_cut(ended->skeleton, &ended->outcome, ended->json, max, &outcome,
+	int r = result_cut(whole->skeleton, &whole->outcome, whole->json, max, &outcome,
 			   &ended->shorter);
 	if (r == -ENOMEM) {
 		return no_memory(error);
@@ -89,7 +80,7 @@ static int cut(struct store_ended *ended, size_t max, struct brig_error *error)
 	/* A result that cannot be shortened is not ours. */
 	if (r < 0 || outcome.json_size > 2 * max) {
 		return error_set(error, BRIG_E_INPUT, EFBIG, "a result of %zu bytes",
-				 (size_t)ended->outcome.json_size);
+				 (size_t)whole->outcome.json_size);
 	}
 	memcpy(ended->shorter.data, &outcome, sizeof(outcome));
 	ended->data = ended->shorter.data;
@@ -103,7 +94,7 @@ static int put_record_in_front(struct store_ended *ended, struct brig_error *err
 	if (ended->size <= STORE_LONG_BYTES || ended->data[0] != '{') {
 		return 0;
 	}
-	buf_add(&ended->shorter, &ended->outcome, sizeof(ended->outcome));
+	buf_add(&ended->shorter, &ended->result->outcome, sizeof(ended->result->outcome));
 	buf_add(&ended->shorter, ended->data, ended->size);
 	if (ended->shorter.failed) {
 		return no_memory(error);
@@ -113,24 +104,14 @@ static int put_record_in_front(struct store_ended *ended, struct brig_error *err
 	return 0;
 }
 
-int store_ended_open(struct store *store, const char *id, const char *data, size_t size,
-		     struct store_ended **ret, struct brig_error *error)
+static int prepare(struct store *store, struct store_ended *ended, const char *id,
+		   struct ended_result *result, struct brig_error *error)
 {
-	_cleanup_(ended_freep)
-	struct store_ended *ended = calloc(1, sizeof(*ended));
-
-	if (!ended) {
-		return no_memory(error);
-	}
 	(void)strncat(ended->id, id, sizeof(ended->id) - 1);
-	ended->data = ended->json = data;
-	ended->size = size;
-	int r = read_all(ended);
-	if (r < 0) {
-		return error_set(error, BRIG_E_INPUT, r == -ENOMEM ? ENOMEM : EPROTO,
-				 "execution %s: the result is invalid", ended->id);
-	}
-	r = execution_find_open(store, ended->id, RUNNING, &ended->one, error);
+	ended->result = result;
+	ended->data = result->data;
+	ended->size = result->size;
+	int r = execution_find_open(store, ended->id, RUNNING, &ended->one, error);
 	if (r < 0) {
 		return r;
 	}
@@ -139,7 +120,7 @@ int store_ended_open(struct store *store, const char *id, const char *data, size
 		return r;
 	}
 	/* Last: it changes the skeleton. */
-	r = cut(ended, (size_t)store->result_max, error);
+	r = cut(ended, (size_t)store->limits.result_max, error);
 	if (r < 0) {
 		return r;
 	}
@@ -148,11 +129,30 @@ int store_ended_open(struct store *store, const char *id, const char *data, size
 		return r;
 	}
 	ended->first = ended->size > STORE_LONG_BYTES ? STORE_PART_BYTES : ended->size;
+	return 0;
+}
+
+int sqlite_ended_open(struct store *store, const char *id, struct ended_result *result,
+		      struct store_ended **ret, struct brig_error *error)
+{
+	_cleanup_(ended_freep)
+	struct store_ended *ended = calloc(1, sizeof(*ended));
+
+	if (!ended) {
+		ended_result_done(result);
+		return no_memory(error);
+	}
+	ended->own = *result;
+	*result = (struct ended_result){ 0 };
+	int r = prepare(store, ended, id, &ended->own, error);
+	if (r < 0) {
+		return r;
+	}
 	*ret = TAKE_PTR(ended);
 	return 0;
 }
 
-int store_ended_step(struct store *store, struct store_ended *ended, struct brig_error *error)
+int sqlite_ended_step(struct store *store, struct store_ended *ended, struct brig_error *error)
 {
 	size_t at = ended->first + ended->part * STORE_PART_BYTES;
 
@@ -160,15 +160,15 @@ int store_ended_step(struct store *store, struct store_ended *ended, struct brig
 		return 1;
 	}
 	size_t left = ended->size - at;
-	int r = store_part_put(store, ended->one.n, ended->part + 1, ended->data + at,
-			       left < STORE_PART_BYTES ? left : STORE_PART_BYTES, error);
+	int r = sqlite_part_put(store, ended->one.n, ended->part + 1, ended->data + at,
+				left < STORE_PART_BYTES ? left : STORE_PART_BYTES, error);
 	ended->part += r == 0;
 	return r;
 }
 
-int store_ended_undo(struct store *store, struct store_ended *ended, struct brig_error *error)
+int sqlite_ended_undo(struct store *store, struct store_ended *ended, struct brig_error *error)
 {
-	int r = ended->part ? store_parts_drop(store, ended->one.n, STORE_PARTS_MAX, error) : 0;
+	int r = ended->part ? sqlite_parts_drop(store, ended->one.n, STORE_PARTS_MAX, error) : 0;
 
 	return r < 0 ? r : 0;
 }
@@ -180,26 +180,27 @@ int store_ended_undo(struct store *store, struct store_ended *ended, struct brig
  */
 static int end_unbegun(struct store *store, int64_t n, json_t *result, struct brig_error *error)
 {
-	int r = store_request_drop(store, n, error);
+	int r = sqlite_request_drop(store, n, error);
 	bool had_request = r > 0;
 
 	if (r < 0 || had_request || strcmp(result_status(result), "error") != 0) {
 		return r < 0 ? r : 0;
 	}
-	return store_write(store, error, SQL_KEY_DROP, "i", n);
+	return sqlite_write(store, error, SQL_KEY_DROP, "i", n);
 }
 
 static int put_result(struct store *store, const struct store_ended *ended,
 		      struct brig_error *error)
 {
-	int64_t now = (int64_t)store_time_ms(), n = ended->one.n;
-	int r = store_write(store, error, SQL_END, "tii", result_status(ended->skeleton), now, n);
+	int64_t now = (int64_t)store_now_ms(store), n = ended->one.n;
+	int r = sqlite_write(store, error, SQL_END, "tii", result_status(ended->result->skeleton),
+			     now, n);
 
 	if (r < 0) {
 		return r;
 	}
-	r = store_write(store, error, SQL_RESULT_PUT, "iiib", n, now, (int64_t)ended->size,
-			ended->data, ended->first);
+	r = sqlite_write(store, error, SQL_RESULT_PUT, "iiib", n, now, (int64_t)ended->size,
+			 ended->data, ended->first);
 	if (r < 0) {
 		return r;
 	}
@@ -207,13 +208,13 @@ static int put_result(struct store *store, const struct store_ended *ended,
 	return 0;
 }
 
-int store_ended_finish(struct store *store, struct store_ended *ended, struct brig_error *error)
+int sqlite_ended_finish(struct store *store, struct store_ended *ended, struct brig_error *error)
 {
 	int64_t n = ended->one.n;
 	int r = 0;
 
 	/* Other calls may have been handled since it was looked up. */
-	if (ended->outcome.json_size > STORE_PART_BYTES) {
+	if (ended->result->outcome.json_size > STORE_PART_BYTES) {
 		r = execution_find_open(store, ended->id, RUNNING, &ended->one, error);
 	}
 	if (r < 0) {
@@ -224,27 +225,24 @@ int store_ended_finish(struct store *store, struct store_ended *ended, struct br
 				 "execution %s was removed while its result was stored", ended->id);
 	}
 	if (ended->one.state == QUEUED) {
-		r = end_unbegun(store, ended->one.n, ended->skeleton, error);
+		r = end_unbegun(store, ended->one.n, ended->result->skeleton, error);
 	}
 	if (r < 0) {
 		return r;
 	}
-	r = store_append(store, "execution.ended", ended->one.tenant, ended->facts.data, error);
+	r = sqlite_append(store, "execution.ended", ended->one.tenant, ended->facts.data, error);
 	return r < 0 ? r : put_result(store, ended, error);
 }
 
-int store_execution_ended(struct store *store, const char *id, const char *data, size_t size,
-			  struct brig_error *error)
+int sqlite_execution_ended(struct store *store, const char *id, struct ended_result *result,
+			   struct brig_error *error)
 {
-	_cleanup_(ended_freep)
-	struct store_ended *ended = NULL;
-	int r = store_ended_open(store, id, data, size, &ended, error);
+	_cleanup_(ended_done)
+	struct store_ended ended = { 0 };
+	int r = prepare(store, &ended, id, result, error);
 
-	if (r < 0 || !ended) {
-		return r;
-	}
 	while (r == 0) {
-		r = store_ended_step(store, ended, error);
+		r = sqlite_ended_step(store, &ended, error);
 	}
-	return r < 0 ? r : store_ended_finish(store, ended, error);
+	return r < 0 ? r : sqlite_ended_finish(store, &ended, error);
 }

@@ -3,8 +3,8 @@
  * The tables of the database. A file has a version (user_version) and is migrated to the current
  * one.
  */
-#ifndef BRIG_LEDGER_SCHEMA_H
-#define BRIG_LEDGER_SCHEMA_H
+#ifndef BRIG_LEDGER_SQLITE_SCHEMA_H
+#define BRIG_LEDGER_SQLITE_SCHEMA_H
 
 #include <sqlite3.h>
 

@@ -5,21 +5,21 @@
 
 #include "base/cleanup.h"
 #include "base/json/json_out.h"
+#include "ledger/sqlite/sqlite_executions.h"
 #include "ledger/store/json_facts.h"
-#include "ledger/store/store_executions.h"
 
 /* 1: the key is known, and the answer names its execution; 0: it is new. */
 static int find_key(struct store *store, const struct ledger_text *texts, struct buf *answer,
 		    struct brig_error *error)
 {
-	sqlite3_stmt *row = store->statements[SQL_BY_KEY];
+	sqlite3_stmt *row = sqlite_of(store)->statements[SQL_BY_KEY];
 	const char *digest = texts[BEGIN_DIGEST].data;
 
 	if (!texts[BEGIN_KEY].data) {
 		return 0;
 	}
-	int rc =
-		store_run(store, SQL_BY_KEY, "tt", texts[BEGIN_TENANT].data, texts[BEGIN_KEY].data);
+	int rc = sqlite_run(store, SQL_BY_KEY, "tt", texts[BEGIN_TENANT].data,
+			    texts[BEGIN_KEY].data);
 	bool known = rc == SQLITE_ROW;
 	if (known) {
 		struct json_out out = { .buf = answer };
@@ -30,7 +30,7 @@ static int find_key(struct store *store, const struct ledger_text *texts, struct
 		json_bool(&out, "same", strcmp(old ? old : "", digest ? digest : "") == 0);
 		json_close(&out, '}');
 	}
-	int r = store_result(store, rc, SQL_BY_KEY, error);
+	int r = sqlite_result(store, rc, SQL_BY_KEY, error);
 	return r < 0 ? r : known;
 }
 
@@ -58,32 +58,32 @@ static int audit_begin(struct store *store, const struct ledger_text *texts, boo
 	json_text(&out, "session", texts[BEGIN_SESSION].data);
 	json_close(&out, '}');
 	return text.failed ? error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory")
-			   : store_append(store, "execution.accepted", texts[BEGIN_TENANT].data,
-					  text.data, error);
+			   : sqlite_append(store, "execution.accepted", texts[BEGIN_TENANT].data,
+					   text.data, error);
 }
 
 static int insert(struct store *store, const struct ledger_text *texts, bool queued,
 		  struct brig_error *error)
 {
-	int64_t now = (int64_t)store_time_ms();
-	int rc = store_run(store, SQL_INSERT, "tttttttttiii", texts[BEGIN_ID].data,
-			   texts[BEGIN_TENANT].data, texts[BEGIN_CALLER].data,
-			   texts[BEGIN_SESSION].data, texts[BEGIN_LANGUAGE].data,
-			   texts[BEGIN_POLICY].data, texts[BEGIN_CODE].data, texts[BEGIN_KEY].data,
-			   texts[BEGIN_DIGEST].data, (int64_t)(queued ? QUEUED : RUNNING), now,
-			   queued ? (int64_t)0 : now);
+	int64_t now = (int64_t)store_now_ms(store);
+	int rc = sqlite_run(store, SQL_INSERT, "tttttttttiii", texts[BEGIN_ID].data,
+			    texts[BEGIN_TENANT].data, texts[BEGIN_CALLER].data,
+			    texts[BEGIN_SESSION].data, texts[BEGIN_LANGUAGE].data,
+			    texts[BEGIN_POLICY].data, texts[BEGIN_CODE].data, texts[BEGIN_KEY].data,
+			    texts[BEGIN_DIGEST].data, (int64_t)(queued ? QUEUED : RUNNING), now,
+			    queued ? (int64_t)0 : now);
 
 	if ((rc & 0xff) == SQLITE_CONSTRAINT) {
-		store_done(store, SQL_INSERT);
+		sqlite_done(store, SQL_INSERT);
 		return error_set(error, BRIG_E_INPUT, EEXIST, "execution %s already exists",
 				 texts[BEGIN_ID].data);
 	}
-	return store_result(store, rc, SQL_INSERT, error);
+	return sqlite_result(store, rc, SQL_INSERT, error);
 }
 
-int store_execution_begin(struct store *store, const struct ledger_text *texts, bool queued,
-			  const struct store_request *request, struct buf *answer,
-			  struct brig_error *error)
+int sqlite_execution_begin(struct store *store, const struct ledger_text *texts, bool queued,
+			   const struct store_request *request, struct buf *answer,
+			   struct brig_error *error)
 {
 	const struct ledger_text *text = &texts[BEGIN_REQUEST];
 	int r = find_key(store, texts, answer, error);
@@ -99,15 +99,16 @@ int store_execution_begin(struct store *store, const struct ledger_text *texts, 
 	 * An execution that runs now is lost if the service dies: its request would be of no use.
 	 */
 	if (queued && text->data) {
-		r = store_request_put(store, (int64_t)sqlite3_last_insert_rowid(store->db), text,
-				      request, error);
+		r = sqlite_request_put(store,
+				       (int64_t)sqlite3_last_insert_rowid(sqlite_of(store)->db),
+				       text, request, error);
 	}
 	if (r < 0) {
 		return r;
 	}
 	if (texts[BEGIN_SESSION].data) {
-		r = store_write(store, error, SQL_SESSION_RUN, "tt", texts[BEGIN_TENANT].data,
-				texts[BEGIN_SESSION].data);
+		r = sqlite_write(store, error, SQL_SESSION_RUN, "tt", texts[BEGIN_TENANT].data,
+				 texts[BEGIN_SESSION].data);
 	}
 	if (r < 0) {
 		return r;
@@ -133,8 +134,8 @@ static void keep(sqlite3_stmt *row, int column, char *out, size_t size)
 int execution_find_open(struct store *store, const char *id, enum execution_state before,
 			struct open_execution *ret, struct brig_error *error)
 {
-	sqlite3_stmt *row = store->statements[SQL_OPEN_ONE];
-	int rc = store_run(store, SQL_OPEN_ONE, "t", id);
+	sqlite3_stmt *row = sqlite_of(store)->statements[SQL_OPEN_ONE];
+	int rc = sqlite_run(store, SQL_OPEN_ONE, "t", id);
 	bool found = rc == SQLITE_ROW;
 
 	if (found) {
@@ -147,7 +148,7 @@ int execution_find_open(struct store *store, const char *id, enum execution_stat
 		keep(row, 6, ret->policy, sizeof(ret->policy));
 		keep(row, 7, ret->code, sizeof(ret->code));
 	}
-	int r = store_result(store, rc, SQL_OPEN_ONE, error);
+	int r = sqlite_result(store, rc, SQL_OPEN_ONE, error);
 	if (r < 0) {
 		return r;
 	}
@@ -161,7 +162,7 @@ int execution_find_open(struct store *store, const char *id, enum execution_stat
 	return 0;
 }
 
-int store_execution_started(struct store *store, const char *id, struct brig_error *error)
+int sqlite_execution_started(struct store *store, const char *id, struct brig_error *error)
 {
 	struct open_execution one = { 0 };
 	int r = execution_find_open(store, id, QUEUED, &one, error);
@@ -169,11 +170,11 @@ int store_execution_started(struct store *store, const char *id, struct brig_err
 	if (r < 0) {
 		return r;
 	}
-	r = store_write(store, error, SQL_START, "ii", (int64_t)store_time_ms(), one.n);
+	r = sqlite_write(store, error, SQL_START, "ii", (int64_t)store_now_ms(store), one.n);
 	if (r < 0) {
 		return r;
 	}
 	/* It contains the code, and is not run a second time. */
-	r = store_request_drop(store, one.n, error);
+	r = sqlite_request_drop(store, one.n, error);
 	return r < 0 ? r : 0;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "ledger/store/store_executions.h"
+#include "ledger/sqlite/sqlite_executions.h"
 
 #define RESULTS_AT_ONCE 64
 #define BYTES_AT_ONCE   (4u << 20)
@@ -37,29 +37,29 @@ static void add(struct sweep_choice *choice, sqlite3_stmt *row)
 static int choose_half_gone(struct store *store, struct sweep_choice *choice,
 			    struct brig_error *error)
 {
-	sqlite3_stmt *row = store->statements[SQL_HALF_GONE];
-	int rc = store_run(store, SQL_HALF_GONE, "i", (int64_t)RESULTS_AT_ONCE);
+	sqlite3_stmt *row = sqlite_of(store)->statements[SQL_HALF_GONE];
+	int rc = sqlite_run(store, SQL_HALF_GONE, "i", (int64_t)RESULTS_AT_ONCE);
 
 	for (; rc == SQLITE_ROW && choice->bytes < BYTES_AT_ONCE; rc = sqlite3_step(row)) {
 		add(choice, row);
 	}
-	return store_result(store, rc, SQL_HALF_GONE, error);
+	return sqlite_result(store, rc, SQL_HALF_GONE, error);
 }
 
 static int choose_old(struct store *store, struct sweep_choice *choice, struct brig_error *error)
 {
-	sqlite3_stmt *row = store->statements[SQL_OLDEST];
-	uint64_t now = store_time_ms();
-	int rc = store_run(store, SQL_OLDEST, "i", (int64_t)RESULTS_AT_ONCE);
+	sqlite3_stmt *row = sqlite_of(store)->statements[SQL_OLDEST];
+	uint64_t now = store_now_ms(store);
+	int rc = sqlite_run(store, SQL_OLDEST, "i", (int64_t)RESULTS_AT_ONCE);
 
 	for (; rc == SQLITE_ROW && choice->bytes < BYTES_AT_ONCE; rc = sqlite3_step(row)) {
 		uint64_t ended = (uint64_t)sqlite3_column_int64(row, 2);
 
-		if (store->result_age_ms && ended + store->result_age_ms <= now) {
+		if (store->limits.result_age_ms && ended + store->limits.result_age_ms <= now) {
 			add(choice, row);
 		}
 	}
-	return store_result(store, rc, SQL_OLDEST, error);
+	return sqlite_result(store, rc, SQL_OLDEST, error);
 }
 
 struct largest {
@@ -70,8 +70,8 @@ struct largest {
 
 static int find_largest(struct store *store, struct largest *ret, struct brig_error *error)
 {
-	sqlite3_stmt *row = store->statements[SQL_LARGEST];
-	int rc = store_run(store, SQL_LARGEST, "");
+	sqlite3_stmt *row = sqlite_of(store)->statements[SQL_LARGEST];
+	int rc = sqlite_run(store, SQL_LARGEST, "");
 
 	if (rc == SQLITE_ROW) {
 		const char *tenant = (const char *)sqlite3_column_text(row, 0);
@@ -83,7 +83,7 @@ static int find_largest(struct store *store, struct largest *ret, struct brig_er
 		ret->next = (uint64_t)sqlite3_column_int64(row, 1);
 		rc = sqlite3_step(row);
 	}
-	return store_result(store, rc, SQL_LARGEST, error);
+	return sqlite_result(store, rc, SQL_LARGEST, error);
 }
 
 /*
@@ -93,25 +93,25 @@ static int find_largest(struct store *store, struct largest *ret, struct brig_er
 static int choose_of_largest(struct store *store, struct sweep_choice *choice,
 			     struct brig_error *error)
 {
-	sqlite3_stmt *row = store->statements[SQL_OLDEST_OF];
+	sqlite3_stmt *row = sqlite_of(store)->statements[SQL_OLDEST_OF];
 	uint64_t total = store->now.result_bytes;
 	struct largest largest = { 0 };
 
-	if (!store->result_total_max || total <= store->result_total_max) {
+	if (!store->limits.result_total_max || total <= store->limits.result_total_max) {
 		return 0;
 	}
 	int r = find_largest(store, &largest, error);
 	if (r < 0) {
 		return r;
 	}
-	uint64_t over = total - store->result_total_max;
-	int rc = store_run(store, SQL_OLDEST_OF, "ti", largest.tenant, (int64_t)RESULTS_AT_ONCE);
+	uint64_t over = total - store->limits.result_total_max;
+	int rc = sqlite_run(store, SQL_OLDEST_OF, "ti", largest.tenant, (int64_t)RESULTS_AT_ONCE);
 	for (; rc == SQLITE_ROW && choice->bytes < BYTES_AT_ONCE && choice->bytes < over &&
 	       (choice->count == 0 || choice->bytes + largest.next <= largest.bytes);
 	     rc = sqlite3_step(row)) {
 		add(choice, row);
 	}
-	return store_result(store, rc, SQL_OLDEST_OF, error);
+	return sqlite_result(store, rc, SQL_OLDEST_OF, error);
 }
 
 /* Chooses results to delete: of one kind at a time, the other kinds later. */
@@ -134,11 +134,11 @@ static int choose(struct store *store, struct sweep_choice *choice, struct brig_
 /* Its parts first, while readers see it as empty. 1: there are more of them. */
 static int drop_parts(struct store *store, const struct old_result *one, struct brig_error *error)
 {
-	int gone = store_parts_drop(store, one->n, PARTS_AT_ONCE, error);
+	int gone = sqlite_parts_drop(store, one->n, PARTS_AT_ONCE, error);
 	if (gone <= 0) {
 		return gone;
 	}
-	int r = store_write(store, error, SQL_RESULT_EMPTY, "i", one->n);
+	int r = sqlite_write(store, error, SQL_RESULT_EMPTY, "i", one->n);
 	return r < 0 ? r : gone == (int)PARTS_AT_ONCE;
 }
 
@@ -151,7 +151,7 @@ static int drop(struct store *store, const struct sweep_choice *choice, struct b
 		if (r != 0) {
 			return r < 0 ? r : 0; /* the others are deleted later */
 		}
-		r = store_write(store, error, SQL_RESULT_DROP, "i", old[i].n);
+		r = sqlite_write(store, error, SQL_RESULT_DROP, "i", old[i].n);
 		if (r < 0) {
 			return r;
 		}
@@ -163,15 +163,15 @@ static int drop(struct store *store, const struct sweep_choice *choice, struct b
 
 static int forget(struct store *store, bool *more, struct brig_error *error)
 {
-	if (!store->history_age_ms) {
+	if (!store->limits.history_age_ms) {
 		return 0;
 	}
-	int r = store_write(store, error, SQL_FORGET, "ii", (int64_t)ROWS_AT_ONCE,
-			    (int64_t)(store_time_ms() - store->history_age_ms));
+	int r = sqlite_write(store, error, SQL_FORGET, "ii", (int64_t)ROWS_AT_ONCE,
+			     (int64_t)(store_now_ms(store) - store->limits.history_age_ms));
 	if (r < 0) {
 		return r;
 	}
-	uint64_t gone = (uint64_t)sqlite3_changes64(store->db);
+	uint64_t gone = (uint64_t)sqlite3_changes64(sqlite_of(store)->db);
 	store->now.executions -= gone < store->now.executions ? gone : 0;
 	*more = *more || gone == ROWS_AT_ONCE;
 	return 0;
@@ -193,8 +193,8 @@ static int sweep_results(struct store *store, bool *more, struct brig_error *err
 static int sweep_all(struct store *store, bool *more, struct brig_error *error)
 {
 	static int (*const kinds[])(struct store * store, bool *more, struct brig_error *error) = {
-		sweep_results,       forget, store_request_sweep, store_session_sweep,
-		store_archive_sweep,
+		sweep_results,        forget, sqlite_request_sweep, sqlite_session_sweep,
+		sqlite_archive_sweep,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -206,23 +206,23 @@ static int sweep_all(struct store *store, bool *more, struct brig_error *error)
 	return 0;
 }
 
-int store_sweep(struct store *store, struct brig_error *error)
+int sqlite_sweep(struct store *store, struct brig_error *error)
 {
 	bool more = false;
-	int r = store_begin(store, error);
+	int r = sqlite_begin(store, error);
 
 	if (r < 0) {
 		return r;
 	}
 	r = sweep_all(store, &more, error);
 	if (r < 0) {
-		store_rollback(store);
+		sqlite_rollback(store);
 		return r;
 	}
-	r = store_commit(store, error);
+	r = sqlite_commit(store, error);
 	if (r < 0) {
 		return r;
 	}
-	store_archive_done(store);
+	sqlite_archive_done(store);
 	return more;
 }

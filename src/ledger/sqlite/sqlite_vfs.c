@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ledger/store/store.h"
+#include "ledger/sqlite/sqlite_store.h"
 
 #define VFS_NAME "brig-ledger"
 
-static struct store *store_of(sqlite3_vfs *vfs)
+static struct sqlite_store *store_of(sqlite3_vfs *vfs)
 {
-	return (struct store *)(void *)((char *)vfs - offsetof(struct store, vfs));
+	return (struct sqlite_store *)(void *)((char *)vfs - offsetof(struct sqlite_store, vfs));
 }
 
 static int full_path(sqlite3_vfs *vfs, const char *name, int size, char *out)
@@ -31,29 +31,29 @@ static void *load_nothing(sqlite3_vfs *vfs, const char *name)
 	return NULL;
 }
 
-int store_vfs_register(struct store *store, struct brig_error *error)
+int sqlite_vfs_register(struct store *store, struct brig_error *error)
 {
 	sqlite3_vfs *plain = sqlite3_vfs_find("unix");
 
 	if (!plain) {
 		return error_set(error, BRIG_E_SYSTEM, ENOSYS, "SQLite has no way to open files");
 	}
-	store->vfs = *plain;
-	store->vfs.zName = VFS_NAME;
-	store->vfs.pNext = NULL;
-	store->vfs.xFullPathname = full_path;
-	store->vfs.xDlOpen = load_nothing;
-	if (sqlite3_vfs_register(&store->vfs, 0) != SQLITE_OK) {
+	sqlite_of(store)->vfs = *plain;
+	sqlite_of(store)->vfs.zName = VFS_NAME;
+	sqlite_of(store)->vfs.pNext = NULL;
+	sqlite_of(store)->vfs.xFullPathname = full_path;
+	sqlite_of(store)->vfs.xDlOpen = load_nothing;
+	if (sqlite3_vfs_register(&sqlite_of(store)->vfs, 0) != SQLITE_OK) {
 		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for SQLite");
 	}
-	store->vfs_registered = true;
+	sqlite_of(store)->vfs_registered = true;
 	return 0;
 }
 
-void store_vfs_unregister(struct store *store)
+void sqlite_vfs_unregister(struct store *store)
 {
-	if (store->vfs_registered) {
-		sqlite3_vfs_unregister(&store->vfs);
-		store->vfs_registered = false;
+	if (sqlite_of(store)->vfs_registered) {
+		sqlite3_vfs_unregister(&sqlite_of(store)->vfs);
+		sqlite_of(store)->vfs_registered = false;
 	}
 }

@@ -3,10 +3,9 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
-#include "ledger/store/store.h"
+#include "ledger/sqlite/sqlite_store.h"
 
 #define EXECUTION_COLUMNS                                                                          \
 	"e.id, e.state, e.status, e.created_ms, e.started_ms, e.ended_ms, e.language, e.policy, "  \
@@ -129,6 +128,8 @@ static const char *const texts[SQL_STATEMENTS] = {
 	[SQL_ANCHOR_PUT] = "INSERT OR REPLACE INTO anchor (one, sequence, number, line) "
 			   "VALUES (1, ?, ?, ?)",
 	[SQL_ANCHOR_GET] = "SELECT line FROM anchor",
+	[SQL_LOGGED_PUT] = "UPDATE logged SET sequence = ?",
+	[SQL_LOGGED_GET] = "SELECT sequence FROM logged",
 };
 
 static const struct {
@@ -141,7 +142,7 @@ static const struct {
 	{ SQLITE_CONSTRAINT, EEXIST }, { SQLITE_PERM, EACCES },     { SQLITE_AUTH, EACCES },
 };
 
-int store_error(sqlite3 *db, int rc, struct brig_error *error, const char *what)
+int sqlite_error(sqlite3 *db, int rc, struct brig_error *error, const char *what)
 {
 	int errnum = EIO;
 
@@ -160,13 +161,14 @@ int store_error(sqlite3 *db, int rc, struct brig_error *error, const char *what)
 	return -errnum;
 }
 
-int store_prepare(struct store *store, struct brig_error *error)
+int sqlite_prepare(struct store *store, struct brig_error *error)
 {
 	for (size_t i = 0; i < SQL_STATEMENTS; i++) {
-		int rc = sqlite3_prepare_v3(store->db, texts[i], -1, SQLITE_PREPARE_PERSISTENT,
-					    &store->statements[i], NULL);
+		int rc = sqlite3_prepare_v3(sqlite_of(store)->db, texts[i], -1,
+					    SQLITE_PREPARE_PERSISTENT,
+					    &sqlite_of(store)->statements[i], NULL);
 		if (rc != SQLITE_OK) {
-			return store_error(store->db, rc, error, texts[i]);
+			return sqlite_error(sqlite_of(store)->db, rc, error, texts[i]);
 		}
 	}
 	return 0;
@@ -194,12 +196,12 @@ static int bind(sqlite3_stmt *statement, const char *types, va_list args)
 
 static int run(struct store *store, enum statement which, const char *types, va_list args)
 {
-	int rc = bind(store->statements[which], types, args);
+	int rc = bind(sqlite_of(store)->statements[which], types, args);
 
-	return rc == SQLITE_OK ? sqlite3_step(store->statements[which]) : rc;
+	return rc == SQLITE_OK ? sqlite3_step(sqlite_of(store)->statements[which]) : rc;
 }
 
-int store_run(struct store *store, enum statement which, const char *types, ...)
+int sqlite_run(struct store *store, enum statement which, const char *types, ...)
 {
 	va_list args;
 
@@ -209,37 +211,29 @@ int store_run(struct store *store, enum statement which, const char *types, ...)
 	return rc;
 }
 
-void store_done(struct store *store, enum statement which)
+void sqlite_done(struct store *store, enum statement which)
 {
-	sqlite3_reset(store->statements[which]);
-	sqlite3_clear_bindings(store->statements[which]);
+	sqlite3_reset(sqlite_of(store)->statements[which]);
+	sqlite3_clear_bindings(sqlite_of(store)->statements[which]);
 }
 
-int store_result(struct store *store, int rc, enum statement which, struct brig_error *error)
+int sqlite_result(struct store *store, int rc, enum statement which, struct brig_error *error)
 {
 	/* Before the reset, which may change the error message of the connection. */
 	int r = rc == SQLITE_DONE || rc == SQLITE_ROW
 			? 0
-			: store_error(store->db, rc, error, "the ledger cannot write");
-	store_done(store, which);
+			: sqlite_error(sqlite_of(store)->db, rc, error, "the ledger cannot write");
+	sqlite_done(store, which);
 	return r;
 }
 
-int store_write(struct store *store, struct brig_error *error, enum statement which,
-		const char *types, ...)
+int sqlite_write(struct store *store, struct brig_error *error, enum statement which,
+		 const char *types, ...)
 {
 	va_list args;
 
 	va_start(args, types);
 	int rc = run(store, which, types, args);
 	va_end(args);
-	return store_result(store, rc, which, error);
-}
-
-uint64_t store_time_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return sqlite_result(store, rc, which, error);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of the ledger: see schema.h. */
-#include "ledger/store/schema.h"
+#include "ledger/sqlite/schema.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "ledger/store/store.h"
+#include "ledger/sqlite/sqlite_store.h"
 
 /*
  * One string for each version: the migration from the version before it. Strings are never changed
@@ -18,14 +18,15 @@
  * never changes back: so open ones are found without an index that every run would have to write.
  * The chain only ever grows, and the triggers are there to stop our own mistakes; hashes and
  * signatures protect it against others. Its front is deleted after the anchor was moved, which
- * store_archive.c does. A session without an end is open; after a start there is none. usage is the
- * processor time that callers with a daily limit have used on the day of their last run. For a long
- * result the row has only the beginning, and result_parts the rest: k is 4096 times its n plus the
- * number of the part. For a long request the row is empty, and request_parts has it in the same
+ * sqlite_archive.c does. A session without an end is open; after a start there is none. usage is
+ * the processor time that callers with a daily limit have used on the day of their last run. For a
+ * long result the row has only the beginning, and result_parts the rest: k is 4096 times its n plus
+ * the number of the part. For a long request the row is empty, and request_parts has it in the same
  * way, with m in place of n. The row of long_requests exists before its parts and until they are
  * deleted; it has no n before the last part is stored, and is marked gone when they may be deleted.
- * Triggers keep the owner of each result and the total bytes of each tenant, so that finding the
- * results to delete needs no full scan.
+ * logged is the last record of the ledger's log that is in the database: it is written in the same
+ * transaction as the record's own rows. Triggers keep the owner of each result and the total bytes
+ * of each tenant, so that finding the results to delete needs no full scan.
  */
 static const char *const migrations[] = {
 	"CREATE TABLE executions ("
@@ -160,6 +161,11 @@ static const char *const migrations[] = {
 	" WHERE tenant = (SELECT tenant FROM executions WHERE n = OLD.n) AND n = OLD.n;"
 	" DELETE FROM result_sums WHERE bytes <= 0;"
 	" END;",
+	"CREATE TABLE logged ("
+	" one INTEGER PRIMARY KEY CHECK (one = 1),"
+	" sequence INTEGER NOT NULL"
+	") STRICT;"
+	"INSERT INTO logged VALUES (1, 0);",
 };
 
 #define VERSION ((int)ARRAY_SIZE(migrations))
@@ -176,7 +182,7 @@ static int read_version(sqlite3 *db, int *ret, struct brig_error *error)
 		*ret = sqlite3_column_int(statement, 0);
 	}
 	sqlite3_finalize(statement);
-	return rc == SQLITE_ROW ? 0 : store_error(db, rc, error, "cannot read the version");
+	return rc == SQLITE_ROW ? 0 : sqlite_error(db, rc, error, "cannot read the version");
 }
 
 static int migrate(sqlite3 *db, int version, int to, struct brig_error *error)
@@ -192,7 +198,7 @@ static int migrate(sqlite3 *db, int version, int to, struct brig_error *error)
 		rc = sqlite3_exec(db, mark, NULL, NULL, NULL);
 	}
 	if (rc != SQLITE_OK) {
-		int r = store_error(db, rc, error, "cannot make the tables");
+		int r = sqlite_error(db, rc, error, "cannot make the tables");
 		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 		return r;
 	}
@@ -233,7 +239,7 @@ static int describe(sqlite3 *db, struct buf *out, struct brig_error *error)
 		}
 	}
 	sqlite3_finalize(statement);
-	return rc == SQLITE_DONE ? 0 : store_error(db, rc, error, "cannot read the schema");
+	return rc == SQLITE_DONE ? 0 : sqlite_error(db, rc, error, "cannot read the schema");
 }
 
 /* The first line that differs. */
@@ -268,7 +274,7 @@ static int describe_version(int version, struct buf *out, struct brig_error *err
 				 NULL);
 
 	if (rc != SQLITE_OK) {
-		return store_error(fresh, rc, error, "cannot open a database in memory");
+		return sqlite_error(fresh, rc, error, "cannot open a database in memory");
 	}
 	int r = migrate(fresh, 0, version, error);
 	return r < 0 ? r : describe(fresh, out, error);

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
-#include "ledger/store/store_executions.h"
+#include "ledger/sqlite/sqlite_executions.h"
 
 #define DROPPED_AT_ONCE 64u
 #define NO_HASH         "@sha256:0000000000000000000000000000000000000000000000000000000000000000"
@@ -93,19 +93,24 @@ static char *result_of(const struct unfinished_execution *lost, const struct unf
 static int end_unfinished(struct store *store, const struct unfinished_execution *lost,
 			  const struct unfinished_reason *why, struct brig_error *error)
 {
-	_cleanup_free_ char *result = result_of(lost, why);
+	_cleanup_free_ char *text = result_of(lost, why);
+	_cleanup_(ended_result_done)
+	struct ended_result result = { 0 };
 
-	return result ? store_execution_ended(store, lost->id, result, strlen(result), error)
-		      : error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
+	if (!text) {
+		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
+	}
+	int r = ended_result_read(&result, lost->id, text, strlen(text), error);
+	return r < 0 ? r : sqlite_execution_ended(store, lost->id, &result, error);
 }
 
 /* 1: found one. `last`: the last one to consider. */
 static int next_of(struct store *store, enum statement which, int64_t last,
 		   struct unfinished_execution *ret, struct brig_error *error)
 {
-	sqlite3_stmt *row = store->statements[which];
-	int rc = which == SQL_LOST ? store_run(store, which, "i", ret->n)
-				   : store_run(store, which, "ii", ret->n, last);
+	sqlite3_stmt *row = sqlite_of(store)->statements[which];
+	int rc = which == SQL_LOST ? sqlite_run(store, which, "i", ret->n)
+				   : sqlite_run(store, which, "ii", ret->n, last);
 	bool found = rc == SQLITE_ROW;
 
 	if (found) {
@@ -114,18 +119,18 @@ static int next_of(struct store *store, enum statement which, int64_t last,
 		keep(ret->policy, sizeof(ret->policy), sqlite3_column_text(row, 2));
 		ret->n = sqlite3_column_int64(row, 3);
 	}
-	int r = store_result(store, rc, which, error);
+	int r = sqlite_result(store, rc, which, error);
 	return r < 0 ? r : found;
 }
 
-int store_execution_drop(struct store *store, unsigned *ret_dropped, struct brig_error *error)
+int sqlite_execution_drop(struct store *store, unsigned *ret_dropped, struct brig_error *error)
 {
-	struct unfinished_execution lost = { .n = store->pending_after };
+	struct unfinished_execution lost = { .n = sqlite_of(store)->pending_after };
 	unsigned count = 0;
 	int r = 1;
 
 	while (r == 1 && count < DROPPED_AT_ONCE) {
-		r = next_of(store, SQL_PENDING_NEXT, store->pending_last, &lost, error);
+		r = next_of(store, SQL_PENDING_NEXT, sqlite_of(store)->pending_last, &lost, error);
 		if (r == 1) {
 			count++;
 			r = end_unfinished(store, &lost, &was_dropped, error) < 0 ? -EIO : 1;
@@ -142,7 +147,7 @@ static int end_lost(struct store *store, uint64_t *count, struct brig_error *err
 
 	while ((r = next_of(store, SQL_LOST, 0, &lost, error)) == 1) {
 		/* A long result without its last part is of no use. */
-		r = store_parts_drop(store, lost.n, STORE_PARTS_MAX, error);
+		r = sqlite_parts_drop(store, lost.n, STORE_PARTS_MAX, error);
 		r = r < 0 ? r : end_unfinished(store, &lost, &was_lost, error);
 		if (r < 0) {
 			return r;
@@ -159,23 +164,23 @@ static int recover_all(struct store *store, uint64_t *count, struct brig_error *
 	if (r < 0) {
 		return r;
 	}
-	r = store_request_recover(store, error);
-	return r < 0 ? r : store_session_recover(store, error);
+	r = sqlite_request_recover(store, error);
+	return r < 0 ? r : sqlite_session_recover(store, error);
 }
 
-int store_recover(struct store *store, uint64_t *ret_lost, struct brig_error *error)
+int sqlite_recover(struct store *store, uint64_t *ret_lost, struct brig_error *error)
 {
 	uint64_t count = 0;
-	int r = store_begin(store, error);
+	int r = sqlite_begin(store, error);
 
 	if (r < 0) {
 		return r;
 	}
 	r = recover_all(store, &count, error);
 	if (r < 0) {
-		store_rollback(store);
+		sqlite_rollback(store);
 		return r;
 	}
 	*ret_lost = count;
-	return store_commit(store, error);
+	return sqlite_commit(store, error);
 }

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/json/json_out.h"
-#include "ledger/store/store.h"
+#include "ledger/sqlite/sqlite_store.h"
 #include "ledger/store/timestamp.h"
 
 #define ROWS_AT_ONCE 256
@@ -21,27 +21,27 @@ static int append(struct store *store, const char *kind, const char *tenant, str
 		  struct brig_error *error)
 {
 	return facts->failed ? error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory")
-			     : store_append(store, kind, tenant, facts->data, error);
+			     : sqlite_append(store, kind, tenant, facts->data, error);
 }
 
-int store_session_opened(struct store *store, const struct ledger_text *texts, uint64_t idle_ms,
-			 struct brig_error *error)
+int sqlite_session_opened(struct store *store, const struct ledger_text *texts, uint64_t idle_ms,
+			  struct brig_error *error)
 {
 	_cleanup_(buf_done)
 	struct buf facts = { 0 };
 	struct json_out out = { .buf = &facts };
 	int64_t idle = idle_ms > INT64_MAX ? INT64_MAX : (int64_t)idle_ms;
-	int rc = store_run(store, SQL_SESSION_PUT, "tttttii", texts[OPENED_ID].data,
-			   texts[OPENED_TENANT].data, texts[OPENED_CALLER].data,
-			   texts[OPENED_LANGUAGE].data, texts[OPENED_POLICY].data, idle,
-			   (int64_t)store_time_ms());
+	int rc = sqlite_run(store, SQL_SESSION_PUT, "tttttii", texts[OPENED_ID].data,
+			    texts[OPENED_TENANT].data, texts[OPENED_CALLER].data,
+			    texts[OPENED_LANGUAGE].data, texts[OPENED_POLICY].data, idle,
+			    (int64_t)store_now_ms(store));
 
 	if ((rc & 0xff) == SQLITE_CONSTRAINT) {
-		store_done(store, SQL_SESSION_PUT);
+		sqlite_done(store, SQL_SESSION_PUT);
 		return error_set(error, BRIG_E_INPUT, EEXIST, "session %s already exists",
 				 texts[OPENED_ID].data);
 	}
-	int r = store_result(store, rc, SQL_SESSION_PUT, error);
+	int r = sqlite_result(store, rc, SQL_SESSION_PUT, error);
 	if (r < 0) {
 		return r;
 	}
@@ -55,24 +55,24 @@ int store_session_opened(struct store *store, const struct ledger_text *texts, u
 	return append(store, "session.opened", texts[OPENED_TENANT].data, &facts, error);
 }
 
-int store_session_ended(struct store *store, const char *tenant, const char *id, const char *reason,
-			uint64_t runs, struct brig_error *error)
+int sqlite_session_ended(struct store *store, const char *tenant, const char *id,
+			 const char *reason, uint64_t runs, struct brig_error *error)
 {
 	_cleanup_(buf_done)
 	struct buf facts = { 0 };
 	struct json_out out = { .buf = &facts };
 	int64_t count = runs > INT64_MAX ? INT64_MAX : (int64_t)runs;
-	int r = store_write(store, error, SQL_SESSION_END, "ititt", (int64_t)store_time_ms(),
-			    reason, count, tenant, id);
+	int r = sqlite_write(store, error, SQL_SESSION_END, "ititt", (int64_t)store_now_ms(store),
+			     reason, count, tenant, id);
 
 	if (r < 0) {
 		return r;
 	}
-	if (sqlite3_changes64(store->db) == 0) {
+	if (sqlite3_changes64(sqlite_of(store)->db) == 0) {
 		return error_set(error, BRIG_E_INPUT, ENOENT, "no session %s is open", id);
 	}
-	r = store_write(store, error, SQL_SESSION_TRIM, "ti", tenant,
-			(int64_t)STORE_SESSIONS_A_TENANT);
+	r = sqlite_write(store, error, SQL_SESSION_TRIM, "ti", tenant,
+			 (int64_t)STORE_SESSIONS_A_TENANT);
 	if (r < 0) {
 		return r;
 	}
@@ -104,26 +104,26 @@ static void add_session(struct json_out *out, sqlite3_stmt *row)
 	json_close(out, '}');
 }
 
-int store_session_get(struct store *store, const char *tenant, const char *id, struct buf *answer,
-		      struct brig_error *error)
+int sqlite_session_get(struct store *store, const char *tenant, const char *id, struct buf *answer,
+		       struct brig_error *error)
 {
 	struct json_out out = { .buf = answer };
-	int rc = store_run(store, SQL_SESSION_ONE, "tt", tenant, id);
+	int rc = sqlite_run(store, SQL_SESSION_ONE, "tt", tenant, id);
 	bool found = rc == SQLITE_ROW;
 
 	if (found) {
-		add_session(&out, store->statements[SQL_SESSION_ONE]);
+		add_session(&out, sqlite_of(store)->statements[SQL_SESSION_ONE]);
 	}
-	int r = store_result(store, rc, SQL_SESSION_ONE, error);
+	int r = sqlite_result(store, rc, SQL_SESSION_ONE, error);
 	return r == 0 && !found ? error_set(error, BRIG_E_INPUT, ENOENT, "session %s not found", id)
 				: r;
 }
 
-int store_session_list(struct store *store, const char *tenant, const char *before, unsigned limit,
-		       struct buf *answer, struct brig_error *error)
+int sqlite_session_list(struct store *store, const char *tenant, const char *before, unsigned limit,
+			struct buf *answer, struct brig_error *error)
 {
 	struct json_out out = { .buf = answer };
-	sqlite3_stmt *row = store->statements[SQL_SESSION_LIST];
+	sqlite3_stmt *row = sqlite_of(store)->statements[SQL_SESSION_LIST];
 	char last[27] = "";
 	unsigned count = 0;
 
@@ -131,8 +131,8 @@ int store_session_list(struct store *store, const char *tenant, const char *befo
 	json_open(&out, NULL, '{');
 	json_open(&out, "sessions", '[');
 	/* One more than the limit shows whether there are more. '~' is above every id. */
-	int rc = store_run(store, SQL_SESSION_LIST, "tti", tenant, before ? before : "~",
-			   (int64_t)limit + 1);
+	int rc = sqlite_run(store, SQL_SESSION_LIST, "tti", tenant, before ? before : "~",
+			    (int64_t)limit + 1);
 	for (; rc == SQLITE_ROW && count < limit; rc = sqlite3_step(row), count++) {
 		const unsigned char *id = sqlite3_column_text(row, C_ID);
 		add_session(&out, row);
@@ -142,7 +142,7 @@ int store_session_list(struct store *store, const char *tenant, const char *befo
 	json_close(&out, ']');
 	json_text(&out, "next", more ? last : NULL);
 	json_close(&out, '}');
-	return store_result(store, rc, SQL_SESSION_LIST, error);
+	return sqlite_result(store, rc, SQL_SESSION_LIST, error);
 }
 
 /* --- after a start, and periodically --------------------------------------------------------- */
@@ -150,28 +150,28 @@ int store_session_list(struct store *store, const char *tenant, const char *befo
 /* 1: found one. */
 static int next_open(struct store *store, char tenant[129], char id[27], struct brig_error *error)
 {
-	sqlite3_stmt *row = store->statements[SQL_SESSION_OPEN];
-	int rc = store_run(store, SQL_SESSION_OPEN, "");
+	sqlite3_stmt *row = sqlite_of(store)->statements[SQL_SESSION_OPEN];
+	int rc = sqlite_run(store, SQL_SESSION_OPEN, "");
 	bool found = rc == SQLITE_ROW;
 
 	if (found) {
 		(void)snprintf(tenant, 129, "%s", (const char *)sqlite3_column_text(row, 0));
 		(void)snprintf(id, 27, "%s", (const char *)sqlite3_column_text(row, 1));
 	}
-	int r = store_result(store, rc, SQL_SESSION_OPEN, error);
+	int r = sqlite_result(store, rc, SQL_SESSION_OPEN, error);
 	return r < 0 ? r : found;
 }
 
-int store_session_recover(struct store *store, struct brig_error *error)
+int sqlite_session_recover(struct store *store, struct brig_error *error)
 {
 	char tenant[129], id[27], reason[LEDGER_REASON_MAX], time[TIMESTAMP_SIZE];
 	int r;
 
 	(void)snprintf(reason, sizeof(reason), "lost: the service was restarted at %s",
-		       timestamp_format(store_time_ms(), time));
+		       timestamp_format(store_now_ms(store), time));
 	while ((r = next_open(store, tenant, id, error)) == 1) {
 		/* A session that cannot be ended would be found for ever: that is an error. */
-		r = store_session_ended(store, tenant, id, reason, 0, error);
+		r = sqlite_session_ended(store, tenant, id, reason, 0, error);
 		if (r < 0) {
 			return r;
 		}
@@ -179,13 +179,13 @@ int store_session_recover(struct store *store, struct brig_error *error)
 	return r;
 }
 
-int store_session_sweep(struct store *store, bool *more, struct brig_error *error)
+int sqlite_session_sweep(struct store *store, bool *more, struct brig_error *error)
 {
-	if (!store->history_age_ms) {
+	if (!store->limits.history_age_ms) {
 		return 0;
 	}
-	int r = store_write(store, error, SQL_SESSION_FORGET, "ii", (int64_t)ROWS_AT_ONCE,
-			    (int64_t)(store_time_ms() - store->history_age_ms));
-	*more = *more || (r == 0 && sqlite3_changes64(store->db) == ROWS_AT_ONCE);
+	int r = sqlite_write(store, error, SQL_SESSION_FORGET, "ii", (int64_t)ROWS_AT_ONCE,
+			     (int64_t)(store_now_ms(store) - store->limits.history_age_ms));
+	*more = *more || (r == 0 && sqlite3_changes64(sqlite_of(store)->db) == ROWS_AT_ONCE);
 	return r;
 }

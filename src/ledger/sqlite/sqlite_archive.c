@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "ledger/chain_key.h"
-#include "ledger/store/store.h"
+#include "ledger/sqlite/sqlite_store.h"
 
 #define ROWS_AT_ONCE 256
 
@@ -35,13 +35,13 @@ static int move_anchor(struct store *store, const struct chain_checkpoint *until
 	(void)snprintf(facts, sizeof(facts),
 		       "{\"first\":%" PRIu64 ",\"hash\":\"%s\",\"last\":%" PRIu64 "}",
 		       store->now.anchor.sequence + 1, hash, until->sequence);
-	int r = store_write(store, error, SQL_ANCHOR_PUT, "iit", (int64_t)until->sequence,
-			    (int64_t)until->number, line);
+	int r = sqlite_write(store, error, SQL_ANCHOR_PUT, "iit", (int64_t)until->sequence,
+			     (int64_t)until->number, line);
 	if (r < 0) {
 		return r;
 	}
 	store->now.anchor = *until;
-	return store_append(store, kind, "", facts, error);
+	return sqlite_append(store, kind, "", facts, error);
 }
 
 /*
@@ -52,7 +52,7 @@ static int take_archived(struct store *store, bool *taken, struct brig_error *er
 	char line[CHAIN_LINE_MAX];
 	struct chain_checkpoint until;
 	struct chain_head head = { 0 };
-	long size = chain_file_read(store->dir, CHAIN_ARCHIVED_NAME, line, sizeof(line));
+	long size = chain_file_read(sqlite_of(store)->dir, CHAIN_ARCHIVED_NAME, line, sizeof(line));
 
 	if (size < 0) {
 		return 0; /* not found */
@@ -61,7 +61,7 @@ static int take_archived(struct store *store, bool *taken, struct brig_error *er
 	if (!chain_line_parse(line, (size_t)size, &until) || !may_go(store, &until)) {
 		return 0; /* already done, or not ours */
 	}
-	int r = store_head_at(store, until.sequence, &head, error);
+	int r = sqlite_head_at(store, until.sequence, &head, error);
 	if (r < 0 || memcmp(head.hash, until.hash, CHAIN_HASH_SIZE) != 0) {
 		return r < 0 ? r : 0;
 	}
@@ -71,42 +71,42 @@ static int take_archived(struct store *store, bool *taken, struct brig_error *er
 /* The newest checkpoint that is old enough, among the oldest ones. */
 static int take_old(struct store *store, struct brig_error *error)
 {
-	sqlite3_stmt *row = store->statements[SQL_CHECKPOINTS_OLD];
-	uint64_t now = store_time_ms();
+	sqlite3_stmt *row = sqlite_of(store)->statements[SQL_CHECKPOINTS_OLD];
+	uint64_t now = store_now_ms(store);
 	struct chain_checkpoint until = { 0 }, next;
 
-	if (!store->audit_age_ms || store->audit_age_ms > now) {
+	if (!store->limits.audit_age_ms || store->limits.audit_age_ms > now) {
 		return 0;
 	}
-	int rc = store_run(store, SQL_CHECKPOINTS_OLD, "ii", (int64_t)store->now.anchor.number,
-			   (int64_t)ROWS_AT_ONCE);
+	int rc = sqlite_run(store, SQL_CHECKPOINTS_OLD, "ii", (int64_t)store->now.anchor.number,
+			    (int64_t)ROWS_AT_ONCE);
 	for (; rc == SQLITE_ROW; rc = sqlite3_step(row)) {
 		const char *line = (const char *)sqlite3_column_text(row, 0);
 		if (!line || !chain_line_parse(line, strlen(line), &next) ||
-		    next.time_ms > now - store->audit_age_ms || !may_go(store, &next)) {
+		    next.time_ms > now - store->limits.audit_age_ms || !may_go(store, &next)) {
 			break;
 		}
 		until = next;
 	}
-	int r = store_result(store, rc, SQL_CHECKPOINTS_OLD, error);
+	int r = sqlite_result(store, rc, SQL_CHECKPOINTS_OLD, error);
 	return r < 0 || !until.number ? r : move_anchor(store, &until, "ledger.dropped", error);
 }
 
 static int drop_rows(struct store *store, enum statement which, uint64_t until, bool *more,
 		     struct brig_error *error)
 {
-	int r = store_write(store, error, which, "ii", (int64_t)until, (int64_t)ROWS_AT_ONCE);
+	int r = sqlite_write(store, error, which, "ii", (int64_t)until, (int64_t)ROWS_AT_ONCE);
 
-	*more = *more || (r == 0 && sqlite3_changes64(store->db) == ROWS_AT_ONCE);
+	*more = *more || (r == 0 && sqlite3_changes64(sqlite_of(store)->db) == ROWS_AT_ONCE);
 	return r;
 }
 
-int store_archive_sweep(struct store *store, bool *more, struct brig_error *error)
+int sqlite_archive_sweep(struct store *store, bool *more, struct brig_error *error)
 {
 	const struct chain_checkpoint *anchor = &store->now.anchor;
 
-	store->archived_taken = false;
-	int r = take_archived(store, &store->archived_taken, error);
+	sqlite_of(store)->archived_taken = false;
+	int r = take_archived(store, &sqlite_of(store)->archived_taken, error);
 	if (r < 0) {
 		return r;
 	}
@@ -118,25 +118,25 @@ int store_archive_sweep(struct store *store, bool *more, struct brig_error *erro
 	return r < 0 ? r : drop_rows(store, SQL_CHECKPOINTS_DROP, anchor->number, more, error);
 }
 
-void store_archive_done(struct store *store)
+void sqlite_archive_done(struct store *store)
 {
-	if (store->archived_taken) {
-		(void)unlinkat(store->dir, CHAIN_ARCHIVED_NAME, 0);
+	if (sqlite_of(store)->archived_taken) {
+		(void)unlinkat(sqlite_of(store)->dir, CHAIN_ARCHIVED_NAME, 0);
 	}
-	store->archived_taken = false;
+	sqlite_of(store)->archived_taken = false;
 }
 
-int store_anchor_read(struct store *store, struct brig_error *error)
+int sqlite_anchor_read(struct store *store, struct brig_error *error)
 {
-	int rc = store_run(store, SQL_ANCHOR_GET, "");
+	int rc = sqlite_run(store, SQL_ANCHOR_GET, "");
 	bool good = true;
 
 	if (rc == SQLITE_ROW) {
-		sqlite3_stmt *row = store->statements[SQL_ANCHOR_GET];
+		sqlite3_stmt *row = sqlite_of(store)->statements[SQL_ANCHOR_GET];
 		const char *line = (const char *)sqlite3_column_text(row, 0);
 		good = line && chain_line_parse(line, strlen(line), &store->now.anchor);
 	}
-	int r = store_result(store, rc, SQL_ANCHOR_GET, error);
+	int r = sqlite_result(store, rc, SQL_ANCHOR_GET, error);
 	return r < 0 || good
 		       ? r
 		       : error_set(error, BRIG_E_SYSTEM, EBADMSG,

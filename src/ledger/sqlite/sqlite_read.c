@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json/json_out.h"
-#include "ledger/store/store_executions.h"
+#include "ledger/sqlite/sqlite_executions.h"
 #include "ledger/store/timestamp.h"
 
 #define PENDING_MAX       1000
@@ -46,7 +46,7 @@ static void add_execution(struct json_out *out, const struct store *store, sqlit
 	static const char *const states[] = { "queued", "running" };
 	int state = sqlite3_column_int(row, C_STATE);
 	uint64_t ended = (uint64_t)sqlite3_column_int64(row, C_ENDED);
-	bool expires = sqlite3_column_int(row, C_KEPT) && store->result_age_ms;
+	bool expires = sqlite3_column_int(row, C_KEPT) && store->limits.result_age_ms;
 
 	json_text(out, "id", text_of(row, C_ID));
 	json_text(out, "tenant", text_of(row, C_TENANT));
@@ -57,7 +57,7 @@ static void add_execution(struct json_out *out, const struct store *store, sqlit
 	json_text(out, "language", text_of(row, C_LANGUAGE));
 	json_text(out, "policy", text_of(row, C_POLICY));
 	json_text(out, "session", text_of(row, C_SESSION));
-	add_time(out, "expires_at", expires ? ended + store->result_age_ms : 0);
+	add_time(out, "expires_at", expires ? ended + store->limits.result_age_ms : 0);
 }
 
 /*
@@ -110,22 +110,22 @@ static void read_result(sqlite3_stmt *row, struct stored_result *ret)
 	}
 }
 
-int store_execution_get(struct store *store, const char *tenant, const char *id, struct buf *answer,
-			struct store_more *more, struct brig_error *error)
+int sqlite_execution_get(struct store *store, const char *tenant, const char *id,
+			 struct buf *answer, struct store_more *more, struct brig_error *error)
 {
 	struct json_out out = { .buf = answer };
 	bool any = strcmp(tenant, LEDGER_ANY_TENANT) == 0;
 	enum statement sql = any ? SQL_GET_ANY : SQL_GET;
-	int rc = any ? store_run(store, sql, "t", id) : store_run(store, sql, "tt", tenant, id);
+	int rc = any ? sqlite_run(store, sql, "t", id) : sqlite_run(store, sql, "tt", tenant, id);
 	bool found = rc == SQLITE_ROW;
 
 	if (found) {
 		struct stored_result result;
 
-		read_result(store->statements[sql], &result);
+		read_result(sqlite_of(store)->statements[sql], &result);
 		buf_add(answer, &result.outcome, sizeof(result.outcome));
 		json_open(&out, NULL, '{');
-		add_execution(&out, store, store->statements[sql]);
+		add_execution(&out, store, sqlite_of(store)->statements[sql]);
 		json_raw(&out, "result", "");
 		buf_add(answer, result.json ? result.json : "null", result.json ? result.size : 4);
 		if (!result.more.n) {
@@ -133,20 +133,20 @@ int store_execution_get(struct store *store, const char *tenant, const char *id,
 		}
 		*more = result.more;
 	}
-	int r = store_result(store, rc, sql, error);
+	int r = sqlite_result(store, rc, sql, error);
 	if (r == 0 && !found) {
 		r = error_set(error, BRIG_E_INPUT, ENOENT, "execution %s not found", id);
 	}
 	return r;
 }
 
-int store_execution_list(struct store *store, const char *tenant, const char *before,
-			 unsigned limit, struct buf *answer, struct brig_error *error)
+int sqlite_execution_list(struct store *store, const char *tenant, const char *before,
+			  unsigned limit, struct buf *answer, struct brig_error *error)
 {
 	struct json_out out = { .buf = answer };
 	bool any = strcmp(tenant, LEDGER_ANY_TENANT) == 0;
 	enum statement sql = any ? SQL_LIST_ANY : SQL_LIST;
-	sqlite3_stmt *row = store->statements[sql];
+	sqlite3_stmt *row = sqlite_of(store)->statements[sql];
 	char last[27] = "";
 	unsigned count = 0;
 
@@ -155,8 +155,8 @@ int store_execution_list(struct store *store, const char *tenant, const char *be
 	json_open(&out, "executions", '[');
 	/* One more than the limit shows whether there are more. '~' is above every id. */
 	before = before ? before : "~";
-	int rc = any ? store_run(store, sql, "ti", before, (int64_t)limit + 1)
-		     : store_run(store, sql, "tti", tenant, before, (int64_t)limit + 1);
+	int rc = any ? sqlite_run(store, sql, "ti", before, (int64_t)limit + 1)
+		     : sqlite_run(store, sql, "tti", tenant, before, (int64_t)limit + 1);
 	for (; rc == SQLITE_ROW && count < limit; rc = sqlite3_step(row), count++) {
 		json_open(&out, NULL, '{');
 		add_execution(&out, store, row);
@@ -167,7 +167,7 @@ int store_execution_list(struct store *store, const char *tenant, const char *be
 	json_close(&out, ']');
 	json_text(&out, "next", more ? last : NULL);
 	json_close(&out, '}');
-	return store_result(store, rc, sql, error);
+	return sqlite_result(store, rc, sql, error);
 }
 
 /* In the order of SQL_PENDING, behind the texts. */
@@ -180,8 +180,8 @@ static int read_request(struct store *store, sqlite3_stmt *row, struct buf *out,
 	int64_t m = sqlite3_column_int64(row, P_LONG);
 
 	if (m) {
-		return store_request_read(store, m, (uint64_t)sqlite3_column_int64(row, P_SIZE),
-					  out, error);
+		return sqlite_request_read(store, m, (uint64_t)sqlite3_column_int64(row, P_SIZE),
+					   out, error);
 	}
 	buf_add(out, sqlite3_column_blob(row, P_REQUEST),
 		(size_t)sqlite3_column_bytes(row, P_REQUEST));
@@ -202,17 +202,17 @@ static void add_pending(struct json_out *out, sqlite3_stmt *row, const struct bu
 	json_close(out, '}');
 }
 
-int store_execution_pending(struct store *store, struct buf *answer, struct brig_error *error)
+int sqlite_execution_pending(struct store *store, struct buf *answer, struct brig_error *error)
 {
 	struct json_out out = { .buf = answer };
-	sqlite3_stmt *row = store->statements[SQL_PENDING];
+	sqlite3_stmt *row = sqlite_of(store)->statements[SQL_PENDING];
 	size_t bytes = 0;
 	int r = 0;
 
 	json_open(&out, NULL, '{');
 	json_open(&out, "pending", '[');
-	int rc = store_run(store, SQL_PENDING, "iii", store->pending_after, store->pending_last,
-			   (int64_t)PENDING_MAX);
+	int rc = sqlite_run(store, SQL_PENDING, "iii", sqlite_of(store)->pending_after,
+			    sqlite_of(store)->pending_last, (int64_t)PENDING_MAX);
 	while (r == 0 && rc == SQLITE_ROW && bytes < PENDING_BYTES_MAX) {
 		_cleanup_(buf_done)
 		struct buf request = { 0 };
@@ -221,24 +221,24 @@ int store_execution_pending(struct store *store, struct buf *answer, struct brig
 		add_pending(&out, row, &request);
 		answer->failed |= request.failed;
 		bytes += request.size;
-		store->pending_after = sqlite3_column_int64(row, 0);
+		sqlite_of(store)->pending_after = sqlite3_column_int64(row, 0);
 		rc = sqlite3_step(row);
 	}
 	json_close(&out, ']');
 	json_close(&out, '}');
-	int ended = store_result(store, rc, SQL_PENDING, error);
+	int ended = sqlite_result(store, rc, SQL_PENDING, error);
 	return r < 0 ? r : ended;
 }
 
-uint64_t store_execution_pending_count(struct store *store)
+uint64_t sqlite_execution_pending_count(struct store *store)
 {
-	int rc = store_run(store, SQL_PENDING_COUNT, "ii", store->pending_after,
-			   store->pending_last);
-	uint64_t count =
-		rc == SQLITE_ROW
-			? (uint64_t)sqlite3_column_int64(store->statements[SQL_PENDING_COUNT], 0)
-			: 0;
+	int rc = sqlite_run(store, SQL_PENDING_COUNT, "ii", sqlite_of(store)->pending_after,
+			    sqlite_of(store)->pending_last);
+	uint64_t count = rc == SQLITE_ROW
+				 ? (uint64_t)sqlite3_column_int64(
+					   sqlite_of(store)->statements[SQL_PENDING_COUNT], 0)
+				 : 0;
 
-	store_done(store, SQL_PENDING_COUNT);
+	sqlite_done(store, SQL_PENDING_COUNT);
 	return count;
 }
