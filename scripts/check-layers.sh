@@ -94,8 +94,9 @@ rooms() {
 	ledger) echo "" ;;
 	ledger/store) echo "ledger" ;;
 	ledger/sqlite) echo "ledger ledger/store" ;;
-	ledger/audit) echo "ledger ledger/store ledger/sqlite" ;;
-	ledger/role) echo "ledger ledger/store ledger/sqlite" ;;
+	ledger/log) echo "ledger ledger/store" ;;
+	ledger/audit) echo "ledger ledger/store ledger/sqlite ledger/log" ;;
+	ledger/role) echo "ledger ledger/store ledger/sqlite ledger/log" ;;
 	serve) echo "" ;;
 	serve/listen) echo "serve" ;;
 	serve/tls) echo "serve" ;;

@@ -65,6 +65,7 @@ static inline void *list_container(const struct list_node *node, size_t offset)
 #define LIST_CONTAINER(node, type, member) ((type *)list_container(node, offsetof(type, member)))
 /* The first struct of a list, and the one behind another; NULL: none. */
 #define LIST_FIRST(list, type, member) LIST_CONTAINER((list)->first, type, member)
+#define LIST_LAST(list, type, member)  LIST_CONTAINER((list)->last, type, member)
 #define LIST_NEXT(item, type, member)  LIST_CONTAINER((item)->member.next, type, member)
 /* NOLINTBEGIN(bugprone-macro-parentheses): a type and a name cannot be in parentheses */
 /* `item` must stay in the list while its block runs; use LIST_FIRST to empty a list. */

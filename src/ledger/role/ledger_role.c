@@ -44,7 +44,7 @@ static void fail_all(struct ledger_role *role, const struct brig_error *error)
 		role_failed(role, error);
 	}
 	for (unsigned i = 0; i < role->answers_count; i++) {
-		if (!role->answers[i].error.errnum) {
+		if (!role->answers[i].error.errnum && !role->answers[i].logged) {
 			role->answers[i].error = *error;
 		}
 	}
@@ -82,13 +82,68 @@ static int call_in_transaction(struct ledger_role *role, const struct message *m
 	return r < 0 ? r : call_marked(role, message, texts, answer);
 }
 
+/*
+ * The call sees everything that was answered before it. With a full disk the backlog may stay: then
+ * executions that are not in it can still be read.
+ */
+static int settle_for(struct ledger_role *role, const struct message *message,
+		      const struct ledger_text *texts, struct brig_error *error)
+{
+	if (!role->backlog.count) {
+		return 0;
+	}
+	int r = role_backlog_settle(role, error);
+	if (r < 0 && message->kind == LEDGER_GET &&
+	    !backlog_has(&role->backlog, texts[GET_ID].data)) {
+		*error = (struct brig_error){ 0 };
+		return 0;
+	}
+	return r;
+}
+
+/* What runs now, when this call has succeeded. */
+static void note_open(struct ledger_role *role, const struct message *message,
+		      const struct ledger_text *texts, struct answer *answer)
+{
+	bool begins = message->kind == LEDGER_BEGIN && !message->value && !texts[BEGIN_KEY].data;
+
+	if (message->kind == LEDGER_STARTED || begins) {
+		(void)strncat(answer->opens, texts[BEGIN_ID].data, sizeof(answer->opens) - 1);
+	} else if (message->kind == LEDGER_ENDED) {
+		(void)open_set_remove(&role->backlog.open, texts[ENDED_ID].data);
+	}
+}
+
+static int call_store(struct ledger_role *role, const struct message *message,
+		      const struct ledger_text *texts, struct answer *answer)
+{
+	int r = settle_for(role, message, texts, &answer->error);
+
+	r = r < 0 ? r : call_in_transaction(role, message, texts, answer);
+	if (r == 0) {
+		note_open(role, message, texts, answer);
+	}
+	return r;
+}
+
 static int answer_call(struct ledger_role *role, const struct message *message,
 		       const struct ledger_text *texts)
 {
+	/* Only with a backlog that cannot be stored: see settle_for(). */
+	if (role->backlog.count && store_in_transaction(role->store)) {
+		role_commit_now(role);
+	}
 	struct answer *answer = &role->answers[role->answers_count];
 
 	*answer = (struct answer){ .serial = message->serial };
-	int r = call_in_transaction(role, message, texts, answer);
+	int r = role_backlog_take(role, message, texts, &answer->error);
+	if (r > 0) {
+		answer->logged = true;
+		answer->sequence = role->backlog.next - 1;
+		buf_adds(&answer->data, "{}");
+	} else if (r == 0) {
+		r = call_store(role, message, texts, answer);
+	}
 	if (r < 0) {
 		buf_done(&answer->data);
 	}
@@ -224,6 +279,7 @@ void ledger_options_complete(struct ledger_options *options)
 		{ &options->history_age_ms, 30 * DAY_MS },
 		{ &options->sweep_ns, 30 * SEC },
 		{ &options->window_ns, SEC / 500 },
+		{ &options->fill_ns, SEC / 50 },
 		{ &options->flush_ns, SEC },
 		{ &options->checkpoint_ns, 60 * SEC },
 	};
@@ -269,11 +325,13 @@ static int start(struct ledger_role *role, int dir, struct brig_error *error)
 		.result_total_max = role->options.result_total_max,
 		.history_age_ms = role->options.history_age_ms,
 		.audit_age_ms = role->options.audit_age_ms,
+		.durable = role->options.durable,
 	};
 	char facts[96];
 	uint64_t lost = 0;
 	int r = role->options.store->open(dir, &limits, &role->store, error);
 
+	r = r < 0 ? r : role_backlog_open(role, dir, error);
 	r = r < 0 ? r : store_recover(role->store, &lost, error);
 	if (r < 0) {
 		return r;
@@ -286,7 +344,7 @@ static int start(struct ledger_role *role, int dir, struct brig_error *error)
 	}
 	role_note(role, false, "recovered", facts);
 	role_sign_now(role);
-	return 0;
+	return role_backlog_begin(role, error);
 }
 
 /* jansson would open a file, which the role must not do, and then use the time of day. */
@@ -336,6 +394,7 @@ int ledger_role_new(struct loop *loop, int socket, int state_dirfd,
 		close_fd(&socket);
 		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
 	}
+	backlog_init(&role->backlog);
 	role->loop = loop;
 	role->options = options ? *options : (struct ledger_options){ 0 };
 	role->socket = socket;
@@ -364,12 +423,16 @@ void ledger_role_free(struct ledger_role *role)
 	if (role->peer) { /* it was up: a clean stop */
 		role_commit_now(role);
 		role_long_finish(role);
+		role_backlog_end(role);
 		if (record(role, "ledger.stopped", "{}", &error) < 0) {
 			role_note(role, true, "failed", error.message);
 		}
 		role_sign_now(role);
-		(void)store_flush(role->store, true, NULL);
+		if (store_flush(role->store, true, NULL) == 0 && !role->backlog.count) {
+			(void)backlog_clear(&role->backlog);
+		}
 	}
+	backlog_done(&role->backlog);
 	role_timers_done(role);
 	flusher_done(&role->flusher);
 	message_peer_free(role->peer);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ledger's process: SQLite, the audit chain and its key, and nothing else. It needs one
- * directory (ledger.db, ledger.lock, audit.key, audit.pub, audit.head and SQLite's two files next
- * to the database), one socket and /proc/self/fd. It trusts neither the file nor the front.
+ * directory (ledger.db, ledger.lock, audit.key, audit.pub, audit.head, SQLite's two files next to
+ * the database, and the two files of the log), one socket and /proc/self/fd. It trusts neither the
+ * files nor the front.
  *
- * Calls that arrive together are one transaction. No call is answered before it is committed.
+ * The beginning and the end of a run that a client waits for are appended to the log
+ * (log/backlog.h) and answered; the store is filled from the log behind it. All other calls go to
+ * the store, after everything that is in the log: those that arrive together are one transaction,
+ * and are answered when it is committed.
  */
 #ifndef BRIG_LEDGER_ROLE_H
 #define BRIG_LEDGER_ROLE_H
@@ -22,10 +26,13 @@ struct ledger_options {
 	uint64_t audit_age_ms;     /* how long entries of the audit chain are kept (for ever) */
 	uint64_t sweep_ns;         /* the interval of deletions (30 s) */
 	uint64_t window_ns; /* the longest time that a transaction waits for more calls (2 ms) */
+	uint64_t fill_ns;   /* the longest time that a call is only in the log (20 ms) */
 	uint64_t flush_ns;  /* to the disk, when something was written (1 s), or this long after */
 	uint64_t checkpoint_ns;          /* a signature, when something was added (1 minute) */
 	unsigned checkpoint_entries;     /* or after this number of entries (1000) */
 	const struct store_class *store; /* where the data is (SQLite) */
+	bool durable;                    /* answers wait until their data is on the disk */
+	const char *boot;                /* kernel.random.boot_id; NULL: unknown */
 	int flusher;                     /* a socket to the flusher, owned; 0: none */
 
 	/*

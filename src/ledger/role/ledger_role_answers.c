@@ -59,9 +59,12 @@ void role_send_answers(struct ledger_role *role, const struct brig_error *failur
 		struct answer *answer = &role->answers[i];
 		struct message message = { .kind = LEDGER_ANSWER, .serial = answer->serial };
 		const struct brig_error *error = answer->error.errnum ? &answer->error
-						 : failure->errnum    ? failure
-								      : NULL;
+						 : failure->errnum && !answer->logged ? failure
+										      : NULL;
 
+		if (!error && answer->opens[0]) {
+			(void)open_set_add(&role->backlog.open, answer->opens);
+		}
 		if (r == 0 && !error && answer->more.n) {
 			role_long_read(role, answer);
 		} else if (r == 0) {

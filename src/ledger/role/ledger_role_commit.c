@@ -7,6 +7,7 @@
 #include "ledger/role/ledger_role_internal.h"
 
 #define SWEEP_AGAIN (SEC / 50)
+#define AGAIN       (SEC / 50)
 
 void role_arm(struct ledger_role *role, struct loop_timer *timer, uint64_t in_ns)
 {
@@ -53,12 +54,21 @@ static void sweep_soon(struct ledger_role *role)
 void role_commit_now(struct ledger_role *role)
 {
 	struct brig_error failure = { 0 };
+	bool stored = store_in_transaction(role->store);
 
 	loop_timer_clear(&role->commit);
-	if (store_in_transaction(role->store) && store_commit(role->store, &failure) < 0) {
+	if (stored && store_commit(role->store, &failure) < 0) {
 		role_failed(role, &failure);
 	}
+	role_backlog_write(role);
 	role_send_answers(role, &failure);
+	if (stored) {
+		role_committed(role);
+	}
+}
+
+void role_committed(struct ledger_role *role)
+{
 	const struct store_tally *tally = &role->store->now;
 	uint64_t fresh = tally->head.sequence - tally->checkpoint.sequence;
 	if (fresh >= role->options.checkpoint_entries) {
@@ -99,7 +109,21 @@ void role_flushed(void *user, int result)
 	if (result < 0) {
 		role_note(role, true, "failed", "cannot flush the ledger");
 		role_arm(role, &role->flush, role->options.flush_ns);
+		return;
 	}
+	backlog_flushed(&role->backlog, role->flushing);
+}
+
+/*
+ * The file of the log that is written to gets its turn to be removed. True: the store does not have
+ * all of the one before it yet.
+ */
+static bool log_is_ahead(struct ledger_role *role)
+{
+	const struct backlog *backlog = &role->backlog;
+
+	(void)backlog_retire(&role->backlog);
+	return backlog->retiring && role->store->now.logged < backlog->retired;
 }
 
 static void flush_due(void *user)
@@ -112,6 +136,12 @@ static void flush_due(void *user)
 		role_arm(role, &role->flush, role->options.flush_ns);
 		return;
 	}
+	role_commit_now(role);
+	if (log_is_ahead(role)) {
+		role_arm(role, &role->flush, AGAIN);
+		return;
+	}
+	role->flushing = role->store->now.logged;
 	if (flusher_ask(&role->flusher)) {
 		return;
 	}
@@ -128,7 +158,9 @@ static void flush_due(void *user)
 	role->flush_due_ns = 0;
 	if (store_flush(role->store, false, &error) < 0) {
 		role_note(role, true, "failed", error.message);
+		return;
 	}
+	backlog_flushed(&role->backlog, role->flushing);
 }
 
 static void checkpoint_due(void *user)
@@ -162,9 +194,8 @@ void role_timers_init(struct ledger_role *role)
 		struct loop_timer *timer;
 		void (*due)(void *user);
 	} timers[] = {
-		{ &role->commit, commit_due },
-		{ &role->flush, flush_due },
-		{ &role->checkpoint, checkpoint_due },
+		{ &role->commit, commit_due }, { &role->fill, role_backlog_fill_due },
+		{ &role->flush, flush_due },   { &role->checkpoint, checkpoint_due },
 		{ &role->sweep, sweep_due },
 	};
 
@@ -176,6 +207,7 @@ void role_timers_init(struct ledger_role *role)
 void role_timers_done(struct ledger_role *role)
 {
 	loop_timer_clear(&role->commit);
+	loop_timer_clear(&role->fill);
 	loop_timer_clear(&role->flush);
 	loop_timer_clear(&role->checkpoint);
 	loop_timer_clear(&role->sweep);

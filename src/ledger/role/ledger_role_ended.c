@@ -36,22 +36,30 @@ static int ended_undo(struct store *store, struct long_job *job, struct brig_err
 	return store_ended_undo(store, job->ended, error);
 }
 
-static int ended_open(struct store *store, struct long_job *job)
+static int open_end(struct ledger_role *role, struct long_job *job)
 {
 	struct ended_result result;
-	int r = ended_result_read(&result, job->id, job->block, job->block_size, &job->error);
+	/* Its beginning may be in the log. */
+	int r = role_backlog_settle(role, &job->error);
 
-	return r < 0 ? r : store_ended_open(store, job->id, &result, &job->ended, &job->error);
+	if (r < 0) {
+		return r;
+	}
+	r = ended_result_read(&result, job->id, job->block, job->block_size, &job->error);
+
+	return r < 0 ? r
+		     : store_ended_open(role->store, job->id, &result, &job->ended, &job->error);
 }
 
 int long_store_some(struct ledger_role *role, struct long_job *job)
 {
 	if (!job->ended) {
-		return ended_open(role->store, job);
+		return open_end(role, job);
 	}
 	int r = long_in_transaction(role, job, ended_step, &job->error);
 	if (r > 0) {
 		r = long_in_transaction(role, job, ended_finish, &job->error);
+		(void)open_set_remove(&role->backlog.open, job->id);
 		return r < 0 ? r : 1;
 	}
 	return r;

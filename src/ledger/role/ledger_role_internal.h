@@ -4,6 +4,7 @@
 #define BRIG_LEDGER_ROLE_INTERNAL_H
 
 #include "base/list.h"
+#include "ledger/log/backlog.h"
 #include "ledger/role/flusher.h"
 #include "ledger/role/ledger_role.h"
 #include "ledger/store/store.h"
@@ -17,6 +18,9 @@ struct answer {
 	struct brig_error error; /* errnum 0: none */
 	struct buf data;
 	struct store_more more; /* the data is the beginning of the answer */
+	bool logged;            /* the call is in the log, and does not depend on a transaction */
+	uint64_t sequence;      /* its record, until that is known to be written; or 0 */
+	char opens[27];         /* when it succeeds, this execution runs */
 };
 
 struct long_job;
@@ -28,10 +32,12 @@ struct ledger_role {
 	struct loop *loop;
 	struct ledger_options options;
 	struct store *store;       /* owned */
+	struct backlog backlog;    /* calls that are answered, and not in the store yet */
+	uint64_t flushing;         /* the last record of the log that the flush under way has */
 	struct message_peer *peer; /* owned */
 	int socket;                /* the peer's, to check whether more records wait */
 	struct flusher flusher;
-	struct loop_timer commit, flush, checkpoint, sweep, jobs_due;
+	struct loop_timer commit, fill, flush, checkpoint, sweep, jobs_due;
 	/* See ledger_role_long.h. */
 	struct list jobs;                /* struct long_job, owned: under way, in turn */
 	struct list waiting[LONG_KINDS]; /* the same: those that wait for a place */
@@ -86,4 +92,29 @@ void role_failed(struct ledger_role *role, const struct brig_error *error);
 void role_sign_now(struct ledger_role *role);
 void role_commit_now(struct ledger_role *role);
 void role_flushed(void *user, int result); /* by the flusher */
+/* After a commit: signing, flushing, deleting, if they are due. */
+void role_committed(struct ledger_role *role);
+
+/* --- ledger_role_backlog.c --- */
+
+/* Opens the log, and stores what the last ledger has left in it. */
+int role_backlog_open(struct ledger_role *role, int dir, struct brig_error *error);
+/* All of that is in the store: the log begins anew. */
+int role_backlog_begin(struct ledger_role *role, struct brig_error *error);
+/* Before the end: the last calls are stored. Those that cannot be stay in the log. */
+void role_backlog_end(struct ledger_role *role);
+/*
+ * 1: the call is in the backlog, and its answer may be sent after role_backlog_write(). 0: it must go
+ * to the store. -EPROTO: a correct front does not send it; other errors are the answer.
+ */
+int role_backlog_take(struct ledger_role *role, const struct message *message,
+		      const struct ledger_text *texts, struct brig_error *error);
+/* Writes the calls of this round; those that cannot be written get an error as their answer. */
+void role_backlog_write(struct ledger_role *role);
+/* Stores a slice of the backlog: 1: there is more; 0; or the error, and nothing was stored. */
+int role_backlog_fill(struct ledger_role *role, struct brig_error *error);
+/* Stores all of it: what follows sees everything that was answered. */
+int role_backlog_settle(struct ledger_role *role, struct brig_error *error);
+/* The timer. */
+void role_backlog_fill_due(void *user);
 #endif
