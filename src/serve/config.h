@@ -50,7 +50,8 @@ struct serve_config {
 	bool warm;
 	uint64_t warm_cells, warm_pools, warm_memory_bytes, warm_clones, warm_age_ns;
 
-	uint64_t audit_ns; /* 0: for ever */
+	bool ledger_durable; /* records are on the disk before they are answered */
+	uint64_t audit_ns;   /* 0: for ever */
 	uint64_t retention_ns, history_ns, result_bytes, results_bytes;
 
 	uint64_t drain_ns;         /* for runs to finish, before the service stops */

@@ -85,6 +85,8 @@ static int be_role(const char *path, int socket)
 	options.checkpoint_entries = every ? (unsigned)atoi(every) : 0;
 	options.sweep_ns = (uint64_t)number_of("DRIVER_SWEEP_MS") * 1000000;
 	options.audit_age_ms = (uint64_t)number_of("DRIVER_AUDIT_AGE_MS");
+	options.fill_ns = (uint64_t)number_of("DRIVER_FILL_MS") * 1000000;
+	options.durable = number_of("DRIVER_DURABLE");
 	if (ledger_role_new(loop, socket, dir, &options, &role, &error) < 0) {
 		fprintf(stderr, "driver: %s (%s)\n", error.message, error.remedy);
 		return 4;
@@ -284,6 +286,7 @@ static int run(const char *mode, const char *path, long count, const char *acks)
 	printf("done=%ld errors=%ld pair_us=%.1f per_second=%.0f\n", driver.done, driver.errors,
 	       (double)ns / 1e3 / (double)(driver.done ? driver.done : 1),
 	       (double)driver.done * 1e9 / (double)ns);
+	fflush(stdout);
 	/* The role has work of its own. */
 	struct timespec linger = { .tv_nsec = number_of("DRIVER_LINGER_MS") * 1000000 };
 	nanosleep(&linger, NULL);

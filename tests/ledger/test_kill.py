@@ -31,8 +31,10 @@ def test_kill(driver, tmp_path, verify):
     state, acks = tmp_path / "state", tmp_path / "acks"
     state.mkdir()
     chance = random.Random(4)
-    environment = {**os.environ, "DRIVER_CHECKPOINT": "100"}
     for number in range(ROUNDS):
+        # Calls are in the log for a moment, for long, or until the backlog is full.
+        environment = {**os.environ, "DRIVER_CHECKPOINT": "100",
+                       "DRIVER_FILL_MS": chance.choice(("0", "1", "10000"))}
         size = acks.stat().st_size if acks.exists() else 0
         writer = subprocess.Popen([driver, "write", state, acks], env=environment,
                                   stdout=subprocess.DEVNULL)

@@ -249,6 +249,7 @@ static int print_json(const struct audit_report *report, const struct findings *
 	json_u64(&json, "checkpoints", report->checkpoints);
 	json_u64(&json, "signed_entries", report->signed_entries);
 	json_u64(&json, "archived_entries", report->archived);
+	json_u64(&json, "in_log", report->in_log);
 	if (key) {
 		json_text(&json, "public_key", key);
 	} else {
@@ -297,6 +298,12 @@ static int print_text(const struct audit_report *report, const struct findings *
 			 " are not in it: they were archived, or dropped; "
 			 "--archive FILE verifies them too\n",
 			 report->archived);
+	}
+	if (report->in_log) {
+		buf_addf(&out,
+			 "  %" PRIu64 " calls in the ledger's log have no entries yet: the service "
+			 "makes them when it starts\n",
+			 report->in_log);
 	}
 	if (report->findings) {
 		buf_addf(&out, "  %" PRIu64 " findings\n", report->findings);

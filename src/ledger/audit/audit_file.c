@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "ledger/audit/audit_log.h"
 #include "ledger/audit/audit_text.h"
 #include "ledger/sqlite/schema.h"
 #include "ledger/sqlite/sqlite_store.h"
@@ -177,6 +178,11 @@ int audit_file_open(const char *path, struct audit_file *ret, struct brig_error 
 		memcpy(file.what, foreign.message, sizeof(file.what));
 	}
 	file.db = TAKE_PTR(db);
+	r = audit_log_wait(path, &file, error);
+	if (r < 0) {
+		audit_file_done(&file);
+		return r;
+	}
 	*ret = file;
 	return 0;
 }

@@ -13,9 +13,10 @@
 #include "base/error.h"
 
 struct audit_file {
-	sqlite3 *db;    /* owned */
-	bool foreign;   /* it has definitions that are not brig's... */
-	char what[512]; /* ...and which */
+	sqlite3 *db;     /* owned */
+	bool foreign;    /* it has definitions that are not brig's... */
+	char what[512];  /* ...and which */
+	uint64_t in_log; /* calls in the log beside it that have no entries yet */
 };
 
 /* All later reads see the same snapshot. -EBADMSG: it has no audit chain. */

@@ -301,6 +301,7 @@ int audit_verify(struct audit_file *files, size_t count, struct audit_claims *cl
 	}
 	for (size_t i = 0; i < count; i++) {
 		int r = verify_file(&verifier, &files[i], i == 0, error);
+		ret->in_log += files[i].in_log;
 		sqlite3_finalize(verifier.checkpoints);
 		verifier.checkpoints = NULL;
 		if (r < 0) {

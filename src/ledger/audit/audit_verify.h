@@ -33,6 +33,7 @@ struct audit_report {
 	uint64_t checkpoints;
 	uint64_t signed_entries; /* up to the last valid checkpoint; later ones are only linked */
 	uint64_t findings;
+	uint64_t in_log;   /* calls in the ledger's log, which have no entries yet */
 	uint64_t archived; /* entries before the first file, which were not checked */
 };
 

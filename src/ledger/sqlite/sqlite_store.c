@@ -121,6 +121,16 @@ static int connect_database(struct store *store, struct brig_error *error)
 	return sqlite_harden(sqlite_of(store)->db, error);
 }
 
+/* A commit syncs SQLite's log. */
+static int set_durable(struct store *store, struct brig_error *error)
+{
+	int rc = sqlite3_exec(sqlite_of(store)->db, "PRAGMA synchronous = FULL;", NULL, NULL, NULL);
+
+	return rc == SQLITE_OK ? 0
+			       : sqlite_error(sqlite_of(store)->db, rc, error,
+					      "cannot use the ledger's database");
+}
+
 static int open_database(struct store *store, struct brig_error *error)
 {
 	int r = make_file(store, error);
@@ -136,6 +146,10 @@ static int open_database(struct store *store, struct brig_error *error)
 	if (rc != SQLITE_OK) {
 		return sqlite_error(sqlite_of(store)->db, rc, error,
 				    "cannot use the ledger's database");
+	}
+	r = store->limits.durable ? set_durable(store, error) : 0;
+	if (r < 0) {
+		return r;
 	}
 	r = schema_apply(sqlite_of(store)->db, error);
 	if (r < 0) {

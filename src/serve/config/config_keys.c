@@ -112,6 +112,8 @@ const struct config_key config_keys[] = {
 	      "largest result; more is cut"),
 	BYTES("results.total_bytes", results_bytes, UINT64_C(1) << 44, "all results together"),
 
+	FLAG("ledger.durable", ledger_durable,
+	     "responses wait until their record is on the disk: a power failure loses none"),
 	TIME("audit.retention", audit_ns, 36500 * DAY,
 	     "how long entries of the audit chain are kept; 0: for ever"),
 

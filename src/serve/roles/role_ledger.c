@@ -3,6 +3,7 @@
  * brig-ledger: SQLite and the audit chain. It has its directory and a line to the front.
  * role/seal.c lists the privileges that it gives up, before it opens the database.
  */
+#include <fcntl.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -77,17 +78,36 @@ static int start_flusher(struct role_process *process)
 	return pair[0];
 }
 
+#define BOOT_SIZE 40
+
+/* Before the seal, which forbids opening it. */
+static bool read_boot(char boot[BOOT_SIZE])
+{
+	_cleanup_close_ int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? -1 : read(fd, boot, BOOT_SIZE - 1);
+
+	if (size <= 0) {
+		return false;
+	}
+	boot[size] = '\0';
+	boot[strcspn(boot, "\n")] = '\0';
+	return true;
+}
+
 int role_ledger(struct role_process *process, struct brig_error *err)
 {
 	_cleanup_(parts_done)
 	struct ledger_role *ledger = NULL;
 	const struct serve_config *config = &process->config;
+	char boot[BOOT_SIZE];
 	struct ledger_options options = {
 		.result_age_ms = config->retention_ns / NS_PER_MS,
 		.history_age_ms = config->history_ns / NS_PER_MS,
 		.audit_age_ms = config->audit_ns / NS_PER_MS,
 		.result_max = config->result_bytes,
 		.result_total_max = config->results_bytes,
+		.durable = config->ledger_durable,
+		.boot = read_boot(boot) ? boot : NULL,
 		.flusher = start_flusher(process),
 		.note = on_note,
 		.gone = role_peer_gone,
