@@ -84,6 +84,8 @@ TEMPLATE_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter src/base/% src/kernel/%
 TEMPLATE     := $(BUILD)/template.so
 PYTHON_CFLAGS = -I$(shell scripts/python-headers.sh)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/prober.o
+# The entry point of brig, which works before the C library does: see src/thin/README.md.
+THIN_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,thin))
 # The program that `brig policy check` executes in a cell, with the C library only.
 PROBER_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,prober))
 
@@ -298,6 +300,8 @@ $(LIB_OBJ): PIC := -fPIC -fvisibility=hidden -DBRIG_BUILDING
 $(CLI_OBJ) $(SERVE_OBJ) $(BROKER_OBJ) $(filter-out $(LIB_OBJ),$(GATE_OBJ)) $(GATE_TLS_OBJ) $(LINK_STUBS_OBJ) \
 	$(TLS_PROGRAM_OBJ) $(TLS_IMAGE_OBJ) $(AGENT_OBJ) $(PROBER_OBJ) $(WASM_HOST_OBJ) $(WASM_TEMPLATE_OBJ) $(VM_INIT_OBJ) $(VM_LINE_OBJ): PIC := -fPIE
 
+$(THIN_OBJ): PIC := -fPIE -ffreestanding -fno-stack-protector -fno-sanitize=all
+
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(GEN_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
@@ -323,9 +327,11 @@ $(SHARED): $(LIB_OBJ) $(BUILD)/sources mk/libbrig.map
 # Static, because a program without a dynamic loader starts in a third of the time; position-
 # independent all the same, so that its addresses are random.
 # Without OpenSSL, whose tables would be relocated at every start: see src/tls_program.
-$(BUILD)/brig: $(CLI_OBJ) $(TLS_IMAGE_OBJ) $(LINK_STUBS_OBJ) $(BUILD)/libserve.a $(BUILD)/libbrig.a $(BUILD)/sources
+$(BUILD)/brig: $(CLI_OBJ) $(THIN_OBJ) $(TLS_IMAGE_OBJ) $(LINK_STUBS_OBJ) $(BUILD)/libserve.a $(BUILD)/libbrig.a \
+		$(BUILD)/sources
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PROGRAM) -o $@ $(CLI_OBJ) \
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PROGRAM) \
+		$(if $(SAN)$(FUZZ),,-Wl$(comma)-e$(comma)thin_entry) -o $@ $(CLI_OBJ) $(THIN_OBJ) \
 		$(TLS_IMAGE_OBJ) $(LINK_STUBS_OBJ) $(BUILD)/libserve.a $(BUILD)/libbrig.a \
 		$(SERVE_LIBS) $(LIBS)
 
@@ -370,5 +376,5 @@ help: ## list the targets
 FORCE:
 
 -include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(BROKER_OBJ:.o=.d) $(GATE_OBJ:.o=.d) $(GATE_TLS_OBJ:.o=.d) $(TLS_PROGRAM_OBJ:.o=.d) \
-	$(AGENT_OBJ:.o=.d) $(VM_INIT_OBJ:.o=.d) $(LINK_STUBS_OBJ:.o=.d) $(PROBER_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d) \
+	$(AGENT_OBJ:.o=.d) $(VM_INIT_OBJ:.o=.d) $(LINK_STUBS_OBJ:.o=.d) $(PROBER_OBJ:.o=.d) $(THIN_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d) \
 	$(WASM_HOST_OBJ:.o=.d) $(WASM_TEMPLATE_OBJ:.o=.d) $(VM_LINE_OBJ:.o=.d) $(CELL_INIT_OBJ:.o=.d)

@@ -10,7 +10,7 @@ allowed() {
 	case $1 in
 	base) echo "" ;;
 	kernel) echo "base" ;;
-	link_stubs) echo "" ;;
+	link_stubs | thin) echo "" ;;
 	broker_client) echo "base kernel" ;;
 	net | http1 | framed) echo "base" ;;
 	agent) echo "base framed kernel net" ;;
@@ -50,7 +50,7 @@ allowed() {
 	front) echo "base loop role http engine mcp tools ledger" ;;
 	serve) echo "base kernel broker_client loop role http_tls engine ledger front" ;;
 	broker) echo "base kernel broker_client role" ;;
-	cli) echo "base kernel net provider run policy runtime lib check loop role http1 engine mcp tools ledger serve" ;;
+	cli) echo "base kernel net provider run policy runtime lib check loop role http1 engine mcp tools ledger serve thin" ;;
 	tables) echo "base provider run policy runtime cli serve" ;;
 	*) return 1 ;;
 	esac
@@ -106,7 +106,7 @@ rooms() {
 	cli) echo "" ;;
 	cli/service) echo "cli" ;;
 	cli/run) echo "cli cli/service" ;;
-	cli/policy) echo "cli cli/run" ;;
+	cli/policy | cli/warm) echo "cli cli/run" ;;
 	cli/*) echo "cli" ;;
 	*) return 1 ;;
 	esac

@@ -38,7 +38,7 @@ run_suite() {
 		cd "$tree" && exec timeout -k 20 "$SUITE_TIMEOUT" "$@" env -i --default-signal PATH="$PATH" \
 			LC_ALL="$LC_ALL" HOME="$home" TMPDIR=/tmp CI="$CI" PYTHONDONTWRITEBYTECODE=1 \
 			BRIG="$tree/build/brig" BRIG_BUILD="$tree/build" BRIG_TREE="$tree" \
-			BRIG_ATTACK_START="$kind" BRIG_ALL_PROVIDERS="${BRIG_ALL_PROVIDERS-}" \
+			BRIG_WARM=off BRIG_ATTACK_START="$kind" BRIG_ALL_PROVIDERS="${BRIG_ALL_PROVIDERS-}" \
 			/usr/bin/python3 -m pytest -c tests/pytest.ini --rootdir=tests \
 			--basetemp="${tree%/*}/tmp-$who/${suite//\//-}" -m "not $other" "tests/${suite%-warm}"
 	) >"$log" 2>&1 </dev/null

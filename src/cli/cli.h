@@ -28,6 +28,7 @@ int command_policy(int argc, char **argv);
 int command_wasm(int argc, char **argv);
 int command_image(int argc, char **argv);
 int command_bench(int argc, char **argv);
+int command_warm(int argc, char **argv);
 int command_mcp(int argc, char **argv);
 int command_ps(int argc, char **argv);
 int command_logs(int argc, char **argv);
@@ -44,7 +45,7 @@ int command_version(int argc, char **argv);
 extern const struct syntax run_syntax, explain_syntax, doctor_syntax, runtimes_syntax,
 	providers_syntax, policy_syntax, bench_syntax, mcp_syntax, ps_syntax, logs_syntax,
 	kill_syntax, queue_syntax, top_syntax, token_syntax, audit_syntax, serve_syntax,
-	venv_syntax, wasm_syntax, image_syntax;
+	venv_syntax, wasm_syntax, image_syntax, warm_syntax;
 
 /* A word that is no command, with the nearest one. */
 int command_unknown(int argc, char **argv);

@@ -19,6 +19,7 @@ const struct command commands[] = {
 	{ "image", "make the images of the providers docker and podman", command_image,
 	  &image_syntax },
 	{ "bench", "measure cold and warm runs on this host", command_bench, &bench_syntax },
+	{ "warm", "keep cells ready for your own runs", command_warm, &warm_syntax },
 	{ "mcp", "serve the Model Context Protocol on stdin and stdout", command_mcp, &mcp_syntax },
 	{ "policy", "list, show, check or learn policies", command_policy, &policy_syntax },
 	{ "serve", "serve the HTTP API on a socket", command_serve, &serve_syntax },

@@ -7,7 +7,7 @@
  * process ends with which). The process has one thread and one loop (run_pump.c): it moves bytes
  * between its own streams and the cell's pipes, reads signals from a signalfd, and lets the library
  * watch the limits. Every other command makes one request to the library, prints the result and
- * ends.
+ * ends. Before main(), src/thin asks the user's warm service (cli/warm) to do a `brig run`.
  *
  * Privileges. brig is never set-user-id and keeps its caller's privileges. As root it uses them to
  * give each cell ids of its own and to make control groups; as an ordinary user it needs user
@@ -25,6 +25,7 @@
 #include "cli/cli_report.h"
 #include "cli/exit_status.h"
 #include "serve/supervisor/supervisor.h"
+#include "thin/thin.h"
 
 /* The same words as options, as people try them. */
 static const struct {
@@ -66,6 +67,17 @@ static int fill_streams(void)
 	return 0;
 }
 
+/* The program may have begun: doing it again would not be what was asked for. */
+static int report_lost(int argc, char **argv)
+{
+	struct brig_error error = { 0 };
+
+	error_set(&error, BRIG_E_SYSTEM, EPIPE, "the warm service ended in the middle of the run");
+	error_remedy(&error, "the program may have run in part: check before you run it again; "
+			     "brig warm status shows the service, BRIG_WARM=off runs without it");
+	return report_error(&error, options_mention(argc - 1, argv + 1, "--json"));
+}
+
 int main(int argc, char **argv)
 {
 	if (fill_streams() < 0) {
@@ -78,6 +90,9 @@ int main(int argc, char **argv)
 		error_remedy(&error,
 			     "brig --help lists the commands; a first run: brig run -c 'print(1)'");
 		return report_usage(&error, false);
+	}
+	if (thin_outcome == THIN_LOST) {
+		return report_lost(argc, argv);
 	}
 	int role = serve_role_main(argc, argv);
 	if (role >= 0) {

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/exit_status.h"
 #include "cli/run/consent.h"
+#include "cli/run/run_context.h"
 #include "cli/run/run_files.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_project.h"
@@ -141,7 +142,7 @@ static int run_with(const struct run_args *args, struct run_request *request, st
 {
 	struct output_writer *out = output->out;
 	struct brig_error error = { 0 };
-	_cleanup_(brig_context_freep)
+	_cleanup_(run_context_closep)
 	struct brig_context *context = NULL;
 	_cleanup_(brig_run_freep)
 	struct brig_run *run = NULL;
@@ -151,12 +152,8 @@ static int run_with(const struct run_args *args, struct run_request *request, st
 						.config_dir = args->config,
 						.audit_file = args->audit,
 						.no_cache = args->no_cache };
-	/* One cell is made in advance, for this run: there will be no second one. */
-	struct brig_warm_options warm = { .size = sizeof(warm), .cells_max = 1, .pools_max = 1 };
+	bool warm = request->request.start == BRIG_START_WARM;
 
-	if (request->request.start == BRIG_START_WARM) {
-		options.warm = &warm;
-	}
 	request->request.stdin_feed = run_args_feeds(args);
 	if (!args->json) {
 		request->request.on_output = on_output;
@@ -164,7 +161,7 @@ static int run_with(const struct run_args *args, struct run_request *request, st
 		request->request.discard_output = true;
 	}
 	_cleanup_close_ int signals = -1;
-	if (brig_context_new(&options, &context, &error) < 0) {
+	if (run_context_open(&options, warm, &context, &error) < 0) {
 		return report_error(&error, args->json);
 	}
 	/* Opened before the start: a signal between start and loop must not be lost. */

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests to the warm service other than runs: see warm_client.h. */
+#include "cli/warm/warm_client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/warm/warm_proof.h"
+#include "cli/warm/warm_socket.h"
+#include "kernel/sys.h"
+#include "thin/warm_message.h"
+
+#define PATIENCE_MS 5000
+
+static int no_answer(struct brig_error *err)
+{
+	int r = error_set(err, BRIG_E_HOST, ETIMEDOUT, "the warm service does not answer");
+
+	error_remedy(err, "runs are cold meanwhile; end its process and start another one");
+	return r;
+}
+
+static int receive(int fd, struct warm_reply *ret, struct brig_error *err)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+	if (poll(&ready, 1, PATIENCE_MS) != 1 ||
+	    recv(fd, ret, sizeof(*ret), 0) != (ssize_t)sizeof(*ret)) {
+		return no_answer(err);
+	}
+	ret->text[sizeof(ret->text) - 1] = '\0';
+	return 0;
+}
+
+/* Connected, with the request sent. A service that cannot be read is asked all the same. */
+static int ask(enum warm_op op, pid_t *ret_pid, struct brig_error *err)
+{
+	struct warm_request request = { .magic = WARM_MAGIC,
+					.op = op,
+					.personality = (uint32_t)personality(0xffffffff) };
+	struct warm_reply hello;
+	_cleanup_close_ int fd = warm_socket_connect(ret_pid, err);
+
+	if (fd < 0) {
+		return fd;
+	}
+	int r = receive(fd, &hello, err);
+	if (r < 0) {
+		return r;
+	}
+	(void)warm_proof_read(*ret_pid, request.proof);
+	if (send(fd, &request, sizeof(request), MSG_NOSIGNAL) < 0) {
+		return no_answer(err);
+	}
+	return TAKE_FD(fd);
+}
+
+int warm_client_status(struct warm_state *ret, struct brig_error *err)
+{
+	struct warm_reply reply;
+	_cleanup_close_ int fd = ask(WARM_STATUS, &ret->pid, err);
+
+	if (fd < 0) {
+		return fd;
+	}
+	int r = receive(fd, &reply, err);
+	if (r == 0) {
+		snprintf(ret->figures, sizeof(ret->figures), "%s", reply.text);
+		r = receive(fd, &reply, err);
+	}
+	if (r == 0) {
+		snprintf(ret->why, sizeof(ret->why), "%s", reply.text);
+	}
+	return r;
+}
+
+int warm_client_stop(struct brig_error *err)
+{
+	struct warm_reply reply;
+	pid_t pid;
+	_cleanup_close_ int fd = ask(WARM_STOP, &pid, err);
+
+	if (fd < 0) {
+		return fd;
+	}
+	_cleanup_close_ int process = sys_pidfd_open(pid, 0);
+	int r = receive(fd, &reply, err);
+	if (r < 0) {
+		return r;
+	}
+	if (reply.answer != WARM_ENDED) {
+		r = error_set(err, BRIG_E_HOST, EPERM, "the warm service does not obey: %s",
+			      "this process has fewer rights");
+		error_remedy(err, "stop it from where it was started");
+		return r;
+	}
+	struct pollfd ended = { .fd = process, .events = POLLIN };
+	while (process >= 0 && poll(&ended, 1, -1) < 0 && errno == EINTR) {
+	}
+	return 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The messages between a `brig run` and the user's warm service, over a SOCK_SEQPACKET socket. The client sends one request, then signals; the service sends replies.
+ * Both are the same program file (the service compares), so the layout needs no other version.
+ */
+#ifndef BRIG_THIN_WARM_MESSAGE_H
+#define BRIG_THIN_WARM_MESSAGE_H
+
+#include <stdint.h>
+
+/* Below $XDG_RUNTIME_DIR, else below /run/user/UID. */
+#define WARM_DIRECTORY "brig"
+#define WARM_SOCKET    "warm.sock"
+/* The user's switch: "off" makes every run cold. */
+#define WARM_VARIABLE "BRIG_WARM"
+
+/*
+ * The secret of the service is in the name of an empty file that it holds open with this number. The
+ * kernel shows that name only to those who may trace the service: so a process behind Landlock or
+ * another security module, with fewer capabilities or in another user namespace cannot tell it.
+ */
+#define WARM_PROOF_FD   10
+#define WARM_PROOF_NAME "brig-warm-"
+#define WARM_PROOF_LINK "/memfd:" WARM_PROOF_NAME
+#define WARM_PROOF_SIZE 32 /* hexadecimal digits */
+
+enum warm_op { WARM_RUN = 1, WARM_STATUS, WARM_STOP, WARM_SIGNAL };
+
+#define WARM_MAGIC 0x6d726177u
+/* A longer request is not sent: its run is cold. */
+#define WARM_REQUEST_MAX (128u << 10)
+
+/*
+ * Followed by the words of the command line and then the environment, each with its NUL. With
+ * WARM_RUN come WARM_FDS descriptors: the working directory, stdin, stdout, stderr.
+ */
+struct warm_request {
+	uint32_t magic;
+	uint32_t op;
+	uint32_t value; /* of WARM_SIGNAL: which. To a worker: the umask of the client */
+	uint32_t argc, envc;
+	uint32_t personality;
+	uint64_t ignored; /* to a worker: the signals that the client ignores */
+	char proof[WARM_PROOF_SIZE];
+};
+#define WARM_FDS 4
+
+enum warm_answer {
+	/*
+	 * First of all. Nothing is sent to a service that does not say it: descriptors in the queue
+	 * of one that hangs would keep the client's streams open.
+	 */
+	WARM_HELLO = 1,
+	WARM_COLD,   /* run it yourself: nothing was done; `text` is the reason */
+	WARM_TAKEN,  /* the run is the service's from here on */
+	WARM_ENDED,  /* with this exit status */
+	WARM_KILLED, /* its process was ended by this signal */
+	WARM_TEXT,   /* a line of `brig warm status` */
+};
+struct warm_reply {
+	uint32_t answer;
+	int32_t value;
+	char text[184];
+};
+#endif
