@@ -95,6 +95,7 @@ class Field:
         self.skipped = []
         self.bwrap = shutil.which("bwrap")
         self.crun = shutil.which("crun")
+        self.warm = {}
         self.mask = hybrid_mask() if self.root else None
         self.cgroup = "/brig-bench.%d" % os.getpid()
         self.closures = {"python": closure_of(tools["brig"], CODE)}
@@ -114,7 +115,8 @@ class Field:
 
     def environment(self, user, extra):
         home = os.path.join(self.scratch, "home" if user else "roothome")
-        return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": home, **extra}
+        return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": home, "BRIG_WARM": "off",
+                **extra}
 
     def as_user(self, user):
         if not user:
@@ -210,7 +212,27 @@ class Field:
             self.add(group, "libbrig", "libbrig, in process", [self.tools["inprocess"], program],
                      method="worker")
         self.add_group("python", [PYTHON, "-c", CODE], ["-c", CODE])
+        self.start_warm()
+        self.add("python", "brig-warm", "brig run, warm service",
+                 [self.tools["brig"], "run", "-c", CODE], env=self.warm)
         return self.list
+
+    def start_warm(self):
+        """The user's warm service, below a directory of our own."""
+        runtime = os.path.join(self.scratch, "runtime")
+        os.mkdir(runtime, 0o700)
+        self.warm = {"XDG_RUNTIME_DIR": runtime, "BRIG_WARM": "on"}
+        subprocess.run([self.tools["brig"], "warm", "start"], check=True,
+                       env=self.environment(False, self.warm), stdin=subprocess.DEVNULL)
+
+    def stop_warm(self):
+        """Returns its own account of the runs."""
+        words = [self.tools["brig"], "warm"]
+        env = self.environment(False, self.warm)
+        status = subprocess.run([*words, "status"], env=env, capture_output=True, text=True,
+                                check=True).stdout
+        subprocess.run([*words, "stop"], env=env, check=True)
+        return status.splitlines()[0]
 
     def postures(self):
         """The protections that the sandboxes really switch on, seen from a Python inside each."""

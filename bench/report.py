@@ -51,6 +51,8 @@ GOALS = (
     ("no-op with libc against bare fork + exec", "noop-libc/brig", "noop-libc/fork", ratio, "x",
      4.0),
     ("python against bare fork + exec", "python/brig", "python/fork", ratio, "x", 1.15),
+    ("python, warm service, against bare fork + exec", "python/brig-warm", "python/fork", ratio, "x",
+     0.167),
     ("all limits against none, no-op", "noop/brig", "noop/brig-nolimits", difference, " ms", 0.2),
     ("all limits against none, python", "python/brig", "python/brig-nolimits", difference, " ms",
      0.2),

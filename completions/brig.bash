@@ -13,8 +13,8 @@ _brig_policies() {
 _brig_options() {
 	case $1 in
 	'')
-		echo 'run explain doctor providers runtimes venv wasm image bench mcp policy serve ps logs
-		kill queue top token audit help version --help --version'
+		echo 'run explain doctor providers runtimes venv wasm image bench warm mcp policy serve ps
+		logs kill queue top token audit help version --help --version'
 		;;
 	'run')
 		echo '-c --lang --policy --provider --venv --timeout --cpu-time --cpu --memory --processes
@@ -38,6 +38,7 @@ _brig_options() {
 	'bench')
 		echo '-c --lang --policy --runs --in-flight --cells --config --yes --json --help'
 		;;
+	'warm') echo '--workers --idle --help' ;;
 	'mcp') echo '--policy --config --audit --cold --yes --help' ;;
 	'policy') echo '--json --config --help' ;;
 	'policy list') echo '--json --config --help' ;;
@@ -81,6 +82,7 @@ _brig_operand() {
 	'wasm') echo 'words:prepare' ;;
 	'image') echo 'words:build-base' ;;
 	'bench') echo 'file' ;;
+	'warm') echo 'words:start stop status serve' ;;
 	'policy') echo 'words:list show check learn' ;;
 	'policy show') echo 'policy' ;;
 	'policy check') echo 'file' ;;
@@ -89,8 +91,8 @@ _brig_operand() {
 	'token') echo 'words:new list revoke' ;;
 	'audit') echo 'words:verify list show tail archive' ;;
 	'help')
-		echo 'words:run explain doctor providers runtimes venv wasm image bench mcp policy serve
-		ps logs kill queue top token audit'
+		echo 'words:run explain doctor providers runtimes venv wasm image bench warm mcp policy
+		serve ps logs kill queue top token audit'
 		;;
 	esac
 }
@@ -102,10 +104,10 @@ _brig_value() {
 		*' --disk' | *' --inodes' | *' --open-files' | *' --file-size' | *' --stdout' | \
 		*' --stderr' | *' --net-bytes' | *' --grace' | *' --instructions' | 'run --out' | \
 		'explain --out' | *' --net' | *' --env' | *' --service' | *' --tenant' | *' --runs' | \
-		*' --in-flight' | *' --cells' | *' --call' | *' --limit' | *' --module' | \
-		*' --listen' | *' --socket-mode' | *' --socket-group' | *' --set' | *' --rate' | \
-		*' --concurrency' | *' --cpu-per-day' | *' --days' | *' --before' | *' --expect' | \
-		*' --since' | *' --kind')
+		*' --in-flight' | *' --cells' | *' --workers' | *' --idle' | *' --call' | \
+		*' --limit' | *' --module' | *' --listen' | *' --socket-mode' | *' --socket-group' | \
+		*' --set' | *' --rate' | *' --concurrency' | *' --cpu-per-day' | *' --days' | \
+		*' --before' | *' --expect' | *' --since' | *' --kind')
 		echo ''
 		;;
 	*' --lang' | *' --language')

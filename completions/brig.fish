@@ -19,6 +19,7 @@ complete -c brig -n __fish_use_subcommand -a venv -d 'make, list or remove virtu
 complete -c brig -n __fish_use_subcommand -a wasm -d 'prepare interpreters for the provider wasm'
 complete -c brig -n __fish_use_subcommand -a image -d 'make the images of the providers docker and podman'
 complete -c brig -n __fish_use_subcommand -a bench -d 'measure cold and warm runs on this host'
+complete -c brig -n __fish_use_subcommand -a warm -d 'keep cells ready for your own runs'
 complete -c brig -n __fish_use_subcommand -a mcp -d 'serve the Model Context Protocol on stdin and stdout'
 complete -c brig -n __fish_use_subcommand -a policy -d 'list, show, check or learn policies'
 complete -c brig -n __fish_use_subcommand -a serve -d 'serve the HTTP API on a socket'
@@ -163,6 +164,11 @@ complete -c brig -n '__fish_seen_subcommand_from bench' -l config -x -a '(__fish
 complete -c brig -n '__fish_seen_subcommand_from bench' -l yes -d 'consent to these runs'
 complete -c brig -n '__fish_seen_subcommand_from bench' -l json -d 'print JSON'
 complete -c brig -n '__fish_seen_subcommand_from bench' -l help -d 'show this help'
+
+complete -c brig -n '__fish_seen_subcommand_from warm' -a 'start stop status serve'
+complete -c brig -n '__fish_seen_subcommand_from warm' -l workers -x -d 'the most runs at one time (4); further ones are cold'
+complete -c brig -n '__fish_seen_subcommand_from warm' -l idle -x -d 'end after this time without a run (15m)'
+complete -c brig -n '__fish_seen_subcommand_from warm' -l help -d 'show this help'
 
 complete -c brig -n '__fish_seen_subcommand_from mcp' -l policy -x -a '(__brig_policies)' -d 'the policy of the code (default)'
 complete -c brig -n '__fish_seen_subcommand_from mcp' -l config -x -a '(__fish_complete_directories)' -d 'the operator\'s policies and runtimes (/etc/brig)'
@@ -311,5 +317,5 @@ complete -c brig -n '__fish_seen_subcommand_from audit' -l follow -d 'tail: wait
 complete -c brig -n '__fish_seen_subcommand_from audit' -l json -d 'print JSON, one entry per line'
 complete -c brig -n '__fish_seen_subcommand_from audit' -l help -d 'show this help'
 
-complete -c brig -n '__fish_seen_subcommand_from help' -a 'run explain doctor providers runtimes venv wasm image bench mcp policy serve ps logs kill queue top token audit'
+complete -c brig -n '__fish_seen_subcommand_from help' -a 'run explain doctor providers runtimes venv wasm image bench warm mcp policy serve ps logs kill queue top token audit'
 

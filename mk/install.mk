@@ -62,6 +62,8 @@ INSTALLED := \
 	644:$(BUILD)/install/brig.socket:$(SYSTEMDDIR)/system/brig.socket \
 	644:$(BUILD)/install/brig-user.service:$(SYSTEMDDIR)/user/brig.service \
 	644:$(BUILD)/install/brig-user.socket:$(SYSTEMDDIR)/user/brig.socket \
+	644:$(BUILD)/install/brig-warm.service:$(SYSTEMDDIR)/user/brig-warm.service \
+	644:$(BUILD)/install/brig-warm.socket:$(SYSTEMDDIR)/user/brig-warm.socket \
 	644:completions/brig.bash:$(BASHCOMPDIR)/brig \
 	644:completions/_brig:$(ZSHCOMPDIR)/_brig \
 	644:completions/brig.fish:$(FISHCOMPDIR)/brig.fish \

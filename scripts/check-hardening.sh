@@ -74,6 +74,20 @@ refuse "$cell_init" "has relocations" 'R_[A-Z0-9]+_' readelf -rW "$cell_init"
 refuse "$program" "contains OpenSSL, which belongs to brig-tls" ' OPENSSL_[a-z]' nm "$program"
 refuse "$program" "asks the processor for its features at the start" ' __cpu_indicator_init$' nm "$program"
 
+# The entry point works before the C library and relocations do: these objects stand alone.
+thin=$(find "$build/obj/src/thin" -name '*.o')
+# shellcheck disable=SC2086 # a list of objects
+defined=$(nm --defined-only $thin | awk 'NF == 3 { print $3 }' | sort -u)
+# shellcheck disable=SC2086
+foreign=$(nm -u $thin | awk '$1 == "U" && $2 != "_start" { print $2 }' | sort -u |
+	grep -vxF "$defined" || true)
+[ -z "$foreign" ] || fail "src/thin" "calls what is not ready yet: $(echo "$foreign" | tr '\n' ' ')"
+# shellcheck disable=SC2086
+refuse "src/thin" "needs relocations of data" '\.data\.rel' readelf -SW $thin
+want "$program" "does not begin with src/thin" "^$(nm "$program" |
+	awk '$3 == "thin_entry" { sub(/^0+/, "", $1); print "Entry.*0x" $1 }' | sed 's/^/ */')$" \
+	readelf -h "$program"
+
 want "$library" "has no soname libbrig.so.0" 'SONAME.*libbrig\.so\.0' readelf -dW "$library"
 want "$library" "has no stack protector" '__stack_chk_fail' readelf --dyn-syms -W "$library"
 want "$library" "is not fortified" '__[a-z]+_chk' readelf --dyn-syms -W "$library"

@@ -7,8 +7,10 @@
 #include <stddef.h>
 
 /* The compiler may call these two by itself: here they are functions of our own. */
+/* NOLINTBEGIN(readability-redundant-declaration): with other names for the linker */
 void *memcpy(void *to, const void *from, size_t size) __asm__("thin_memcpy");
 void *memset(void *to, int byte, size_t size) __asm__("thin_memset");
+/* NOLINTEND(readability-redundant-declaration) */
 
 static inline size_t text_length(const char *text)
 {

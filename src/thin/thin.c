@@ -45,7 +45,7 @@ struct attempt {
 
 void thin_attempt(const uintptr_t *stack);
 
-/* --- is it worth an attempt? ------------------------------------------------------------------- */
+/* --- is it worth an attempt? ------------------------------------------------------------------ */
 
 /* Words that would name something else in another process. */
 static bool names_own(const char *word)
@@ -108,7 +108,7 @@ static bool read_stack(struct attempt *attempt, const uintptr_t *stack)
 	return true;
 }
 
-/* --- the service ------------------------------------------------------------------------------- */
+/* --- the service ------------------------------------------------------------------------------ */
 
 static bool connect_service(struct attempt *attempt, long uid)
 {
@@ -186,7 +186,7 @@ static bool stdin_is_terminal(void)
 /* In /proc a relative name can mean another process. */
 static bool directory_travels(int directory)
 {
-	struct statfs info;
+	struct statfs info = { 0 };
 
 	return call3(SYS_fstatfs, directory, address(&info), 0) == 0 &&
 	       info.f_type != PROC_SUPER_MAGIC;
@@ -228,7 +228,7 @@ static bool send_request(const struct attempt *attempt, const char proof[WARM_PR
 	return sent;
 }
 
-/* --- signals ----------------------------------------------------------------------------------- */
+/* --- signals ---------------------------------------------------------------------------------- */
 
 struct kernel_action {
 	void (*handler)(int);
@@ -293,7 +293,7 @@ static void raise_own(int signal)
 
 static void pass_signal(struct attempt *attempt)
 {
-	struct signalfd_siginfo info;
+	struct signalfd_siginfo info = { 0 };
 
 	if (call3(SYS_read, attempt->signals, address(&info), sizeof(info)) != sizeof(info)) {
 		return;
@@ -305,7 +305,7 @@ static void pass_signal(struct attempt *attempt)
 	}
 }
 
-/* --- the run ----------------------------------------------------------------------------------- */
+/* --- the run ---------------------------------------------------------------------------------- */
 
 static void end(long status)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The messages between a `brig run` and the user's warm service, over a SOCK_SEQPACKET socket. The client sends one request, then signals; the service sends replies.
- * Both are the same program file (the service compares), so the layout needs no other version.
+ * The messages between a `brig run` and the user's warm service, over a SOCK_SEQPACKET socket. The
+ * client sends one request, then signals; the service sends replies. Both are the same program file
+ * (the service compares), so the layout needs no version.
  */
 #ifndef BRIG_THIN_WARM_MESSAGE_H
 #define BRIG_THIN_WARM_MESSAGE_H
@@ -15,9 +16,9 @@
 #define WARM_VARIABLE "BRIG_WARM"
 
 /*
- * The secret of the service is in the name of an empty file that it holds open with this number. The
- * kernel shows that name only to those who may trace the service: so a process behind Landlock or
- * another security module, with fewer capabilities or in another user namespace cannot tell it.
+ * The secret of the service is in the name of an empty file that it holds open with this number.
+ * The kernel shows that name only to those who may trace the service: so a process behind Landlock
+ * or another security module, with fewer capabilities or in another user namespace cannot tell it.
  */
 #define WARM_PROOF_FD   10
 #define WARM_PROOF_NAME "brig-warm-"

@@ -300,7 +300,7 @@ def test_a_policy_that_changes(service, tmp_path):
                                    PRINT)
                 assert json.loads(done.stdout)["limits"]["wall_ms"] == seconds * 1000
     (policies / "mine.json").write_text("{")
-    assert service.run("--config", str(tmp_path), "--policy", "mine", "-c", PRINT).returncode == 125
+    assert service.run("--config", str(tmp_path), "--policy", "mine", "-c", PRINT).returncode == 126
 
 
 def test_many_at_one_time(service):

@@ -9,6 +9,7 @@
 #include "base/bytes/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/strlist.h"
 
 /*
  * For one client at a time: cells for the runs that follow each other, not for those that come
@@ -29,7 +30,8 @@ const char *const run_context_variables[] = {
 static struct {
 	bool keeps;
 	struct brig_context *context;
-	char *key; /* of `context` */
+	char *key;                  /* of `context` */
+	struct strlist environment; /* likewise */
 } kept;
 
 /* Everything that a context is made from. NULL: no memory. */
@@ -54,9 +56,22 @@ static bool can_stay(const struct brig_context_options *options)
 	       (!config || config[0] == '/');
 }
 
-static int open_kept(struct brig_context_options *options, struct brig_context **ret,
+static int keep_environment(void)
+{
+	for (size_t i = 0; run_context_variables[i]; i++) {
+		const char *value = getenv(run_context_variables[i]);
+		if (value && strlist_addf(&kept.environment, "%s=%s", run_context_variables[i],
+					  value) < 0) {
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int open_kept(const struct brig_context_options *options, struct brig_context **ret,
 		     struct brig_error *err)
 {
+	struct brig_context_options whole = *options;
 	struct brig_warm_options warm = { .size = sizeof(warm), .cells_max = KEPT_CELLS };
 	_cleanup_free_ char *key = key_of(options);
 
@@ -65,8 +80,11 @@ static int open_kept(struct brig_context_options *options, struct brig_context *
 	}
 	if (!kept.context || strcmp(kept.key, key) != 0) {
 		run_context_forget();
-		options->warm = &warm;
-		int r = brig_context_new(options, &kept.context, err);
+		if (keep_environment() < 0) {
+			return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a context");
+		}
+		whole.warm = &warm;
+		int r = brig_context_new(&whole, &kept.context, err);
 		if (r < 0) {
 			kept.context = NULL;
 			return r;
@@ -85,7 +103,7 @@ int run_context_open(const struct brig_context_options *options, bool warm,
 	struct brig_warm_options one = { .size = sizeof(one), .cells_max = 1, .pools_max = 1 };
 
 	if (can_stay(options)) {
-		return open_kept(&whole, ret, err);
+		return open_kept(options, ret, err);
 	}
 	whole.warm = warm ? &one : NULL;
 	return brig_context_new(&whole, ret, err);
@@ -119,4 +137,12 @@ void run_context_forget(void)
 	kept.context = NULL;
 	free(kept.key);
 	kept.key = NULL;
+	strlist_done(&kept.environment);
+}
+
+char **run_context_environment(void)
+{
+	static char *none[] = { NULL };
+
+	return kept.environment.items ? kept.environment.items : none;
 }

@@ -19,6 +19,8 @@ void run_context_keep(void);
 /* The one that stays; NULL: none yet. */
 struct brig_context *run_context_kept(void);
 void run_context_forget(void);
+/* The environment that it was made with, for the steps between two runs; NULL-terminated. */
+char **run_context_environment(void);
 
 /* The variables of the environment that the library reads; NULL behind the last. */
 extern const char *const run_context_variables[];

@@ -60,7 +60,7 @@ static int serve(const struct warm_args *args)
 	return warm_serve(&options, &error) < 0 ? report_error(&error, false) : STATUS_OK;
 }
 
-/* --- in the background -------------------------------------------------------------------------- */
+/* --- in the background ------------------------------------------------------------------------ */
 
 /* Its errors are told as those of the command, until it is ready. */
 static _Noreturn void serve_in_background(struct warm_service_options *options, int ready)
@@ -113,7 +113,7 @@ static int start(const struct warm_args *args)
 	return n > 0 ? STATUS_OK : STATUS_ERROR;
 }
 
-/* --- the others --------------------------------------------------------------------------------- */
+/* --- the others ------------------------------------------------------------------------------- */
 
 static int stop(const struct warm_args *args)
 {
@@ -134,8 +134,14 @@ static int status(const struct warm_args *args)
 	if (warm_client_status(&state, &error) < 0) {
 		return report_error(&error, false);
 	}
-	buf_addf(&text, "pid %d: %s\na run from here is %s%s\n", (int)state.pid, state.figures,
-		 state.why[0] ? "cold: the service differs in: " : "warm", state.why);
+	buf_addf(&text, "pid %d: %s\na run from here is ", (int)state.pid, state.figures);
+	if (state.why[0]) {
+		buf_addf(&text, "cold: the service differs in: %s\n", state.why);
+	} else if (isatty(STDIN_FILENO) == 1) {
+		buf_adds(&text, "cold as long as its standard input is a terminal\n");
+	} else {
+		buf_adds(&text, "warm\n");
+	}
 	return report_text(&text);
 }
 

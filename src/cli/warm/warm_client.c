@@ -63,7 +63,7 @@ static int ask(enum warm_op op, pid_t *ret_pid, struct brig_error *err)
 
 int warm_client_status(struct warm_state *ret, struct brig_error *err)
 {
-	struct warm_reply reply;
+	struct warm_reply reply = { 0 };
 	_cleanup_close_ int fd = ask(WARM_STATUS, &ret->pid, err);
 
 	if (fd < 0) {
@@ -82,7 +82,7 @@ int warm_client_status(struct warm_state *ret, struct brig_error *err)
 
 int warm_client_stop(struct brig_error *err)
 {
-	struct warm_reply reply;
+	struct warm_reply reply = { 0 };
 	pid_t pid;
 	_cleanup_close_ int fd = ask(WARM_STOP, &pid, err);
 

@@ -92,8 +92,8 @@ static char *take_line(char *status, const char *key)
 
 static int read_status(int process, struct warm_facts *ret)
 {
-	_cleanup_free_ char *status = malloc(65536);
-	ssize_t n = status ? read_file(process, "status", status, 65536) : -ENOMEM;
+	char status[16384] = "";
+	ssize_t n = read_file(process, "status", status, sizeof(status));
 
 	if (n < 0) {
 		return (int)n;

@@ -51,7 +51,7 @@ void warm_link_free(struct warm_link *link)
 	warm_service_settle(service);
 }
 
-/* --- the decision ------------------------------------------------------------------------------ */
+/* --- the decision ----------------------------------------------------------------------------- */
 
 static bool is_alive(int pidfd)
 {
@@ -154,7 +154,7 @@ static void stop(struct warm_link *link, const struct warm_request *request)
 	}
 }
 
-/* --- messages ---------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 /* A client may send its run the signals that it would send a cold one. */
 static int signal_passed(uint32_t signal)
@@ -196,7 +196,7 @@ static void take_message(struct warm_link *link, size_t size, const int *fds, si
 	}
 }
 
-/* The client has gone. So has its run, as a killed `brig run`; unless it has just ended by itself. */
+/* The client has gone, and so its run, as with a killed `brig run`; unless that has just ended. */
 static void hang_up(struct warm_link *link)
 {
 	if (!link->workplace) {
@@ -243,7 +243,7 @@ static void on_deadline(void *user)
 	warm_link_free(user);
 }
 
-/* --- new ones ---------------------------------------------------------------------------------- */
+/* --- new ones --------------------------------------------------------------------------------- */
 
 static int take_peer(struct warm_link *link)
 {

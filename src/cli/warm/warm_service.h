@@ -47,7 +47,7 @@ struct warm_service {
 
 /* Until it is told to stop, or nobody has come for long. */
 int warm_serve(const struct warm_service_options *options, struct brig_error *err);
-/* A client has gone, or has a worker: sets the time of the end, or ends now if that was asked for. */
+/* A client has gone: sets the time of the end, or ends now if that was asked for. */
 void warm_service_settle(struct warm_service *service);
 /* No new runs; ends with the last one. */
 void warm_service_stop(struct warm_service *service);

@@ -77,7 +77,7 @@ static bool job_read(struct job *job)
 	return job->envp && at == end && strcmp(job->argv[1], "run") == 0;
 }
 
-/* --- being the client, and being nobody again --------------------------------------------------- */
+/* --- being the client, and being nobody again ------------------------------------------------- */
 
 static void ignore(uint64_t signals)
 {
@@ -129,7 +129,6 @@ static int become_client(struct job *job)
 /* No stream, file or signal of the client is left; a signal that came too late is dropped. */
 static void become_nobody(void)
 {
-	static char *empty[] = { NULL };
 	sigset_t none;
 
 	ignore(~UINT64_C(0) & ~(UINT64_C(1) << (SIGCHLD - 1)));
@@ -137,13 +136,13 @@ static void become_nobody(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	ignore(0);
 	umask(077);
-	environ = empty;
+	environ = run_context_environment(); /* for the pools */
 	if (open_streams() < 0 || chdir("/") < 0) {
 		_exit(STATUS_ERROR);
 	}
 }
 
-/* --- work --------------------------------------------------------------------------------------- */
+/* --- work ------------------------------------------------------------------------------------- */
 
 /* Told to the service before the client: so it never takes the client's end for a broken run. */
 static void say_done(void)
