@@ -26,8 +26,9 @@
 #include "thin/text.h"
 #include "thin/warm_message.h"
 
-/* A service that does not answer in this time costs no more than this. */
+/* A service that does not answer costs no more than this; with "wait" it may take long. */
 #define PATIENCE_MS 300
+#define WAIT_MS     60000
 #define TCGETS_CALL 0x5401
 
 enum thin_outcome thin_outcome;
@@ -39,6 +40,7 @@ struct attempt {
 	size_t block_size;
 	const char *directory; /* $XDG_RUNTIME_DIR, or NULL */
 	int socket, signals;   /* -1: not open */
+	int patience_ms;
 	unsigned long heard, before;
 	int sent; /* the last signal that was passed on */
 };
@@ -98,6 +100,9 @@ static bool read_stack(struct attempt *attempt, const uintptr_t *stack)
 		attempt->directory = directory ? directory : attempt->directory;
 		if (text_same(*word, WARM_VARIABLE "=off")) {
 			return false;
+		}
+		if (text_same(*word, WARM_VARIABLE "=wait")) {
+			attempt->patience_ms = WAIT_MS;
 		}
 	}
 	for (const uintptr_t *entry = (uintptr_t *)(word + 1); entry[0] != AT_NULL; entry += 2) {
@@ -172,8 +177,8 @@ static bool hear_answer(const struct attempt *attempt, enum warm_answer expected
 	struct pollfd ready = { .fd = attempt->socket, .events = POLLIN };
 	struct warm_reply reply = { 0 };
 
-	return call3(SYS_poll, address(&ready), 1, PATIENCE_MS) == 1 && receive(attempt, &reply) &&
-	       reply.answer == expected;
+	return call3(SYS_poll, address(&ready), 1, attempt->patience_ms) == 1 &&
+	       receive(attempt, &reply) && reply.answer == expected;
 }
 
 static bool stdin_is_terminal(void)
@@ -377,7 +382,7 @@ static void forget(struct attempt *attempt)
 
 void thin_attempt(const uintptr_t *stack)
 {
-	struct attempt attempt = { .socket = -1, .signals = -1 };
+	struct attempt attempt = { .socket = -1, .signals = -1, .patience_ms = PATIENCE_MS };
 	char proof[WARM_PROOF_SIZE];
 
 	if (!read_stack(&attempt, stack)) {

@@ -12,7 +12,7 @@
 /* Below $XDG_RUNTIME_DIR, else below /run/user/UID. */
 #define WARM_DIRECTORY "brig"
 #define WARM_SOCKET    "warm.sock"
-/* The user's switch: "off" makes every run cold. */
+/* The user's switch: "off" makes every run cold, "wait" gives a busy host time to answer. */
 #define WARM_VARIABLE "BRIG_WARM"
 
 /*

@@ -395,6 +395,8 @@ def liar(kind, user=None, proof=True):
     assert process.stdout.readline() == b"ready\n"
     own = {**os.environ, "XDG_RUNTIME_DIR": runtime}
     own.pop("BRIG_WARM", None)
+    if kind.startswith("taken"):
+        own["BRIG_WARM"] = "wait"
     try:
         yield own, path + ".got"
     finally:

@@ -22,6 +22,7 @@ class Service:
                     if name not in ("BRIG_WARM", "BRIG_START", "BRIG_AUDIT")}
         self.env["XDG_RUNTIME_DIR"] = self.runtime
         self.cold_env = {**self.env, "BRIG_WARM": "off"}
+        self.env["BRIG_WARM"] = "wait"  # however busy the host is
         self.socket = os.path.join(self.runtime, "brig", "warm.sock")
         self.pid = 0
         if start:

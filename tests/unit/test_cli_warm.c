@@ -87,6 +87,9 @@ static void test_groups(void **state)
 	assert_false(differ("0::" SERVICE "\n", "0::/user.slice/user-1000.slice\n"));
 	assert_false(differ("0::" SESSION "/brig-supervisor\n", "0::" SESSION "\n"));
 	assert_true(differ("0::" SERVICE "\n", "0::/not/there\n"));
+	/* Without a tree only the same group is accepted. */
+	assert_true(warm_groups_differ(NULL, "0::" SERVICE "\n", "0::" SESSION "\n"));
+	assert_false(warm_groups_differ(NULL, "0::/a\n", "0::/a/brig-supervisor\n"));
 	/* A name that begins with another one is not below it. */
 	assert_true(differ("0::" SERVICE "\n", "0::/user.slice/user-100\n"));
 }

@@ -60,8 +60,8 @@ static int keep_environment(void)
 {
 	for (size_t i = 0; run_context_variables[i]; i++) {
 		const char *value = getenv(run_context_variables[i]);
-		if (value && strlist_addf(&kept.environment, "%s=%s", run_context_variables[i],
-					  value) < 0) {
+		if (value &&
+		    strlist_addf(&kept.environment, "%s=%s", run_context_variables[i], value) < 0) {
 			return -ENOMEM;
 		}
 	}

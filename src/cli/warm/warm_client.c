@@ -16,7 +16,7 @@
 #include "kernel/sys.h"
 #include "thin/warm_message.h"
 
-#define PATIENCE_MS 5000
+#define PATIENCE_MS 20000
 
 static int no_answer(struct brig_error *err)
 {

@@ -100,6 +100,9 @@ bool warm_groups_differ(const char *root, const char *service, const char *clien
 	if (!take_path(service, ours) || !take_path(client, theirs)) {
 		return true;
 	}
+	if (!root) {
+		return strcmp(ours, theirs) != 0;
+	}
 	while (theirs[0] && !holds(theirs, ours)) {
 		if (group_limits(root, theirs)) {
 			return true;

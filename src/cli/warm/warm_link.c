@@ -23,7 +23,7 @@
 #endif
 
 #define ACCEPTED_AT_ONCE 16
-#define REQUEST_TIME_NS  UINT64_C(1000000000)
+#define REQUEST_TIME_NS  UINT64_C(5000000000)
 
 void warm_link_answer(int fd, enum warm_answer answer, int value, const char *text)
 {
