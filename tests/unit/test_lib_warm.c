@@ -229,7 +229,7 @@ static void test_tenants_share_memory(void **state)
 	struct place *place = *state;
 	struct warm *warm = place->brig->warm;
 
-	warm->options.memory_bytes = 8 << 20;
+	warm->options.memory_bytes = 12 << 20;
 	warm->options.cells_max = 64;
 	want_pool(place, "mallory", 0);
 	warm->pools[0]->target = 64;
@@ -286,7 +286,7 @@ static void test_kernels_count(void **state)
 	struct warm_pool *pool = warm->pools[0];
 	pool->target = 64;
 	assert_int_equal(size_with(pool, pool->base.spec.provider), 64);
-	pool->base.spec.limits.memory_bytes = 510ull << 20;
+	pool->base.spec.limits.memory_bytes = 509ull << 20;
 	assert_int_equal(size_with(pool, &heavy), 4);
 	pool->base.spec.limits.memory_bytes = 256ull << 20;
 	assert_int_equal(size_with(pool, &vm_provider), 4);
