@@ -67,6 +67,8 @@ static int start(const char *const argv[], int input, struct tls_child *ret, str
 		return error_errno(err, BRIG_E_SYSTEM, errno, "socketpair");
 	}
 	theirs = pair[1];
+	/* A brig that was started with it ignored would not learn how the child ended. */
+	signal(SIGCHLD, SIG_DFL);
 	pid_t pid = fork();
 	if (pid == 0) {
 		become_program(program, theirs, input, argv);
