@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files of the ledger's log, as a start reads them. Whatever is in a file, only whole records in
- * their places are read, and of a file that was changed only those in front of the change.
+ * The files of the ledger's log, as a start reads them. Of any file only whole records in their
+ * places are read, and of a file that was changed only those in front of the change.
  *
  * Input: a byte. If it is even, the rest is a file. Else the rest is a change (four bytes: a place,
- * a byte that is combined with the one there, and whether the file is cut there) and records (a byte
- * of kind, one of size, and the form), of which a file is made.
+ * a byte that is combined with the one there, and whether the file is cut there) and records (a
+ * byte of kind, one of size, and the form), of which a file is made.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -104,7 +104,7 @@ def test_damage_is_told(driver, tmp_path):
 
 
 def test_audit_waits_for_a_ledger_that_runs(driver, tmp_path, audit):
-    """What was acknowledged is in the answer, though the database gets it later."""
+    """The answer has all acknowledged runs, though the database gets them later."""
     state, acks = tmp_path / "state", tmp_path / "acks"
     state.mkdir()
     writer = subprocess.Popen([driver, "pairs", state, "50"], stdout=subprocess.PIPE, text=True,

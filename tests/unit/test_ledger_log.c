@@ -412,7 +412,7 @@ static void start_without_filling(struct place *place)
 	start(place);
 }
 
-/* Whatever is asked for, it is there. */
+/* Every read has all answered calls. */
 static void read_at_once(void **state)
 {
 	struct place *place = *state;

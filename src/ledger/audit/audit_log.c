@@ -31,7 +31,7 @@ static int open_parent(const char *path)
 	return open(length ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The number of the last whole record; 0: there is none. What is behind it is the ledger's care. */
+/* The number of the last whole record; 0: there is none. The ledger cares about anything behind. */
 static uint64_t last_of(int dir, const char *name)
 {
 	struct log_reader reader = { 0 };

@@ -72,7 +72,7 @@ static const struct log_kind {
 	[LEDGER_USED] = { takes_used, store_used },
 };
 
-/* What runs now, with this call and, when it is taken back, without it. */
+/* The set of those that run, after this call was taken, or taken back. */
 static void note_open(struct backlog *backlog, const struct backlog_entry *entry, bool taken)
 {
 	bool begins = entry->record.kind == LEDGER_BEGIN;
@@ -108,9 +108,10 @@ static void entry_freep(struct backlog_entry **entry)
 static int entry_read(struct backlog_entry *entry, struct brig_error *error)
 {
 	const struct ledger_form *form = &ledger_forms[entry->record.kind];
-	int r = entry->form.failed ? -ENOMEM
-				   : ledger_form_unpack(form, entry->form.data, entry->form.size,
-							entry->texts);
+	const struct buf *bytes = &entry->form;
+	int r = bytes->failed  ? -ENOMEM
+		: !bytes->size ? -EPROTO /* no call that is logged is without texts */
+			       : ledger_form_unpack(form, bytes->data, bytes->size, entry->texts);
 
 	if (r < 0) {
 		return error_set(error, BRIG_E_SYSTEM, -r, "the record cannot be kept");

@@ -26,7 +26,7 @@ struct backlog_entry {
 	struct buf form; /* owned; the texts are in it */
 	struct ledger_text texts[LEDGER_FIELDS_MAX];
 	struct ended_result result; /* owned: of an end */
-	bool refused; /* the store has refused it: it is left out. No correct front causes this. */
+	bool refused; /* by the store: it is left out. No correct front causes this. */
 };
 
 struct backlog {
@@ -52,8 +52,8 @@ int backlog_open(struct backlog *backlog, int dir, const char *boot, bool durabl
 void backlog_done(struct backlog *backlog);
 
 /*
- * 1: the call is taken, and can be answered after backlog_write(). 0: it must go to the store, after
- * everything that is here. -EPROTO: a correct front does not send it; -ENOMEM.
+ * 1: the call is taken, and can be answered after backlog_write(). 0: it must go to the store,
+ * after everything that is here. -EPROTO: a correct front does not send it; -ENOMEM.
  */
 int backlog_take(struct backlog *backlog, const struct message *message,
 		 const struct ledger_text *texts, const struct store_limits *limits,

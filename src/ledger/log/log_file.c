@@ -167,8 +167,8 @@ int log_file_write(struct log_file *file, const struct buf *records, bool durabl
 	}
 	if (r < 0) {
 		/*
-		 * What may be left of it was not answered: at a start it is a torn end, or calls
-		 * that the store knows already.
+		 * Bytes that may be left of it were not answered: at a start they are a torn end,
+		 * or calls that the store knows already.
 		 */
 		return ftruncate(file->fd, (off_t)file->size) < 0 ? -errno : r;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ledger's log: calls that were answered and are not in the store yet, in two files of the state
- * directory that take turns. A file is a header, and records behind each other:
+ * The ledger's log: calls that were answered and are not in the store yet, in two files of the
+ * state directory that take turns. A file is a header, and records behind each other:
  *
  *	header   magic, number of the first record, seed, boot id, hash of these
  *	record   check, size, kind, number, time, value, number of the call, hash; the call's form
@@ -68,8 +68,8 @@ int log_file_make(struct log_file *file, int dir, const char *name, uint64_t fir
 		  const char *boot, bool durable);
 void log_file_done(struct log_file *file);
 /*
- * Appends a record to `out`: check, hash and number are set here, and `file` goes on behind it. Only
- * log_file_write() writes it.
+ * Appends a record to `out`: check, hash and number are set here, and `file` goes on behind it.
+ * Only log_file_write() writes it.
  */
 void log_file_add(struct log_file *file, struct log_record *record, const void *form,
 		  struct buf *out);

@@ -101,7 +101,7 @@ static int settle_for(struct ledger_role *role, const struct message *message,
 	return r;
 }
 
-/* What runs now, when this call has succeeded. */
+/* The set of those that run, when this call has succeeded. */
 static void note_open(struct ledger_role *role, const struct message *message,
 		      const struct ledger_text *texts, struct answer *answer)
 {
@@ -279,7 +279,7 @@ void ledger_options_complete(struct ledger_options *options)
 		{ &options->history_age_ms, 30 * DAY_MS },
 		{ &options->sweep_ns, 30 * SEC },
 		{ &options->window_ns, SEC / 500 },
-		{ &options->fill_ns, SEC / 50 },
+		{ &options->fill_ns, SEC / 10 },
 		{ &options->flush_ns, SEC },
 		{ &options->checkpoint_ns, 60 * SEC },
 	};

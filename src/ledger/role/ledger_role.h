@@ -26,7 +26,7 @@ struct ledger_options {
 	uint64_t audit_age_ms;     /* how long entries of the audit chain are kept (for ever) */
 	uint64_t sweep_ns;         /* the interval of deletions (30 s) */
 	uint64_t window_ns; /* the longest time that a transaction waits for more calls (2 ms) */
-	uint64_t fill_ns;   /* the longest time that a call is only in the log (20 ms) */
+	uint64_t fill_ns;   /* the longest time that a call is only in the log (100 ms) */
 	uint64_t flush_ns;  /* to the disk, when something was written (1 s), or this long after */
 	uint64_t checkpoint_ns;          /* a signature, when something was added (1 minute) */
 	unsigned checkpoint_entries;     /* or after this number of entries (1000) */

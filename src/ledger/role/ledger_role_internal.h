@@ -104,8 +104,8 @@ int role_backlog_begin(struct ledger_role *role, struct brig_error *error);
 /* Before the end: the last calls are stored. Those that cannot be stay in the log. */
 void role_backlog_end(struct ledger_role *role);
 /*
- * 1: the call is in the backlog, and its answer may be sent after role_backlog_write(). 0: it must go
- * to the store. -EPROTO: a correct front does not send it; other errors are the answer.
+ * 1: the call is in the backlog, and its answer may be sent after role_backlog_write(). 0: it must
+ * go to the store. -EPROTO: a correct front does not send it; other errors are the answer.
  */
 int role_backlog_take(struct ledger_role *role, const struct message *message,
 		      const struct ledger_text *texts, struct brig_error *error);
