@@ -13,12 +13,14 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/memfd.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/personality.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/vfs.h>
 
@@ -40,6 +42,8 @@ struct attempt {
 	size_t block_size;
 	const char *directory; /* $XDG_RUNTIME_DIR, or NULL */
 	int socket, signals;   /* -1: not open */
+	int secret;            /* the file with our secret in its name; likewise */
+	char digits[WARM_PROOF_SIZE + 1];
 	int patience_ms;
 	unsigned long heard, before;
 	int sent; /* the last signal that was passed on */
@@ -138,6 +142,31 @@ static bool connect_service(struct attempt *attempt, long uid)
 	       call3(SYS_connect, attempt->socket, address(&name), sizeof(name)) == 0;
 }
 
+static void add_process(struct line *line, int pid)
+{
+	line_add(line, "/proc/");
+	line_number(line, (unsigned long)pid);
+}
+
+/* Has the service the same file of that name in /proc? */
+static bool shares(int pid, const char *name)
+{
+	char path[64];
+	struct line line = { path, sizeof(path), 0, false };
+	struct stat theirs = { 0 }, ours = { 0 };
+
+	add_process(&line, pid);
+	line_add(&line, name);
+	if (call4(SYS_newfstatat, AT_FDCWD, address(path), address(&theirs), 0) < 0) {
+		return false;
+	}
+	line.size = 0;
+	line_add(&line, "/proc/self");
+	line_add(&line, name);
+	return call4(SYS_newfstatat, AT_FDCWD, address(path), address(&ours), 0) == 0 &&
+	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
 /* Is it ours, and may we trace it? See warm_message.h. */
 static bool prove(const struct attempt *attempt, long uid, char proof[WARM_PROOF_SIZE])
 {
@@ -151,8 +180,11 @@ static bool prove(const struct attempt *attempt, long uid, char proof[WARM_PROOF
 	    peer.uid != uid || peer.pid <= 0) {
 		return false;
 	}
-	line_add(&line, "/proc/");
-	line_number(&line, (unsigned long)peer.pid);
+	/* A directory of ours would be a way out of its mounts. */
+	if (!shares(peer.pid, "/ns/mnt") || !shares(peer.pid, "/root")) {
+		return false;
+	}
+	add_process(&line, peer.pid);
 	line_add(&line, "/fd/");
 	line_number(&line, WARM_PROOF_FD);
 	long n =
@@ -172,13 +204,47 @@ static bool receive(const struct attempt *attempt, struct warm_reply *ret)
 }
 
 /* Waits for an answer. */
-static bool hear_answer(const struct attempt *attempt, enum warm_answer expected)
+static bool hear_answer(const struct attempt *attempt, enum warm_answer expected,
+			struct warm_reply *ret)
 {
 	struct pollfd ready = { .fd = attempt->socket, .events = POLLIN };
-	struct warm_reply reply = { 0 };
 
 	return call3(SYS_poll, address(&ready), 1, attempt->patience_ms) == 1 &&
-	       receive(attempt, &reply) && reply.answer == expected;
+	       receive(attempt, ret) && ret->answer == expected;
+}
+
+/* Makes our secret, and tells its place. The answer comes while we read the service's. */
+static bool greet(struct attempt *attempt)
+{
+	struct warm_request message = { .magic = WARM_MAGIC, .op = WARM_GREET };
+	char name[sizeof(WARM_PROOF_NAME) + WARM_PROOF_SIZE] = WARM_PROOF_NAME;
+	unsigned char bytes[WARM_PROOF_SIZE / 2];
+
+	if (call3(SYS_getrandom, address(bytes), sizeof(bytes), 0) != sizeof(bytes)) {
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		attempt->digits[2 * i] = (char)('a' + (bytes[i] & 15));
+		attempt->digits[2 * i + 1] = (char)('a' + (bytes[i] >> 4));
+	}
+	memcpy(name + sizeof(WARM_PROOF_NAME) - 1, attempt->digits, WARM_PROOF_SIZE + 1);
+	attempt->secret = (int)call3(SYS_memfd_create, address(name), MFD_CLOEXEC, 0);
+	message.value = (uint32_t)attempt->secret;
+	return attempt->secret >= 0 &&
+	       call6(SYS_sendto, attempt->socket, address(&message), sizeof(message), MSG_NOSIGNAL,
+		     0, 0) == sizeof(message);
+}
+
+/* Nobody who may not trace this process has answered. */
+static bool greeted(const struct attempt *attempt)
+{
+	struct warm_reply reply = { 0 };
+
+	if (!hear_answer(attempt, WARM_HELLO, &reply)) {
+		return false;
+	}
+	reply.text[sizeof(reply.text) - 1] = '\0';
+	return text_same(reply.text, attempt->digits);
 }
 
 static bool stdin_is_terminal(void)
@@ -327,7 +393,7 @@ static bool taken(const struct attempt *attempt)
 {
 	struct warm_reply reply = { 0 };
 
-	if (hear_answer(attempt, WARM_TAKEN)) {
+	if (hear_answer(attempt, WARM_TAKEN, &reply)) {
 		return true;
 	}
 	call3(SYS_shutdown, attempt->socket, SHUT_RDWR, 0);
@@ -375,6 +441,9 @@ static void forget(struct attempt *attempt)
 	if (attempt->signals >= 0) {
 		call3(SYS_close, attempt->signals, 0, 0);
 	}
+	if (attempt->secret >= 0) {
+		call3(SYS_close, attempt->secret, 0, 0);
+	}
 	if (attempt->heard) {
 		mask(SIG_SETMASK, &attempt->before, NULL);
 	}
@@ -382,16 +451,19 @@ static void forget(struct attempt *attempt)
 
 void thin_attempt(const uintptr_t *stack)
 {
-	struct attempt attempt = { .socket = -1, .signals = -1, .patience_ms = PATIENCE_MS };
+	struct attempt attempt = {
+		.socket = -1, .signals = -1, .secret = -1, .patience_ms = PATIENCE_MS
+	};
 	char proof[WARM_PROOF_SIZE];
 
 	if (!read_stack(&attempt, stack)) {
 		return;
 	}
 	long uid = call0(SYS_geteuid);
-	if (connect_service(&attempt, uid) && !stdin_is_terminal() && words_travel(&attempt) &&
-	    take_block(&attempt) && prove(&attempt, uid, proof) && open_signals(&attempt) &&
-	    hear_answer(&attempt, WARM_HELLO) && send_request(&attempt, proof) && taken(&attempt)) {
+	if (connect_service(&attempt, uid) && greet(&attempt) && !stdin_is_terminal() &&
+	    words_travel(&attempt) && take_block(&attempt) && prove(&attempt, uid, proof) &&
+	    open_signals(&attempt) && greeted(&attempt) && send_request(&attempt, proof) &&
+	    taken(&attempt)) {
 		thin_outcome = THIN_LOST;
 		follow(&attempt);
 	}

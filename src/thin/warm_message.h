@@ -16,16 +16,18 @@
 #define WARM_VARIABLE "BRIG_WARM"
 
 /*
- * The secret of the service is in the name of an empty file that it holds open with this number.
- * The kernel shows that name only to those who may trace the service: so a process behind Landlock
- * or another security module, with fewer capabilities or in another user namespace cannot tell it.
+ * Both sides hold a secret: in the name of an empty file that is open, in the service with this
+ * number, in the client with one that it tells. The kernel shows that name only to those who may
+ * trace its holder: so a process behind Landlock or another security module, with fewer
+ * capabilities or in another user namespace cannot tell it. The client sends the service's secret
+ * with each request; the service sends the client's before it gets anything.
  */
 #define WARM_PROOF_FD   10
 #define WARM_PROOF_NAME "brig-warm-"
 #define WARM_PROOF_LINK "/memfd:" WARM_PROOF_NAME
 #define WARM_PROOF_SIZE 32 /* hexadecimal digits */
 
-enum warm_op { WARM_RUN = 1, WARM_STATUS, WARM_STOP, WARM_SIGNAL };
+enum warm_op { WARM_GREET = 1, WARM_RUN, WARM_STATUS, WARM_STOP, WARM_SIGNAL };
 
 #define WARM_MAGIC 0x6d726177u
 /* A longer request is not sent: its run is cold. */
@@ -38,7 +40,11 @@ enum warm_op { WARM_RUN = 1, WARM_STATUS, WARM_STOP, WARM_SIGNAL };
 struct warm_request {
 	uint32_t magic;
 	uint32_t op;
-	uint32_t value; /* of WARM_SIGNAL: which. To a worker: the umask of the client */
+	/*
+	 * Of WARM_GREET: the number of the client's file. Of WARM_SIGNAL: the signal. To a worker:
+	 * the umask of the client.
+	 */
+	uint32_t value;
 	uint32_t argc, envc;
 	uint32_t personality;
 	uint64_t ignored; /* to a worker: the signals that the client ignores */
@@ -48,7 +54,8 @@ struct warm_request {
 
 enum warm_answer {
 	/*
-	 * First of all. Nothing is sent to a service that does not say it: descriptors in the queue
+	 * The answer to WARM_GREET; `text` is the client's secret. Nothing else is sent to a service
+	 * that does not say it: it may be a trap from within a sandbox; and descriptors in the queue
 	 * of one that hangs would keep the client's streams open.
 	 */
 	WARM_HELLO = 1,

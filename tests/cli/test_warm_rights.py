@@ -26,7 +26,7 @@ PRINT = "print(6 * 7)"
 NEEDS_ROOT = pytest.mark.root
 
 # See src/thin/warm_message.h.
-MAGIC, RUN, STATUS, STOP, SIGNAL = 0x6d726177, 1, 2, 3, 4
+MAGIC, GREET, RUN, STATUS, STOP, SIGNAL = 0x6d726177, 1, 2, 3, 4, 5
 HELLO, COLD, TAKEN, ENDED = 1, 2, 3, 4
 NO_PROOF = b"0" * 32
 
@@ -205,7 +205,15 @@ def connect(service):
     link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     link.connect(service.socket)
     link.settimeout(30)
-    assert answer(link)[0] in (HELLO, None)
+    return link
+
+
+def greet(service):
+    link = connect(service)
+    name = os.memfd_create("brig-warm-" + "cd" * 16)
+    link.send(request(op=GREET, argv=(), value=name))
+    assert answer(link) == (HELLO, "cd" * 16)
+    os.close(name)
     return link
 
 
@@ -247,16 +255,16 @@ def send(link, message, fds):
 
 def test_a_program_that_is_not_brig_gets_nothing(service):
     """With all that it can know, as the same user: it is another program file."""
-    with service.sent_back("program file"), connect(service) as link:
+    with service.sent_back("program file"), greet(service) as link:
         send(link, request(proof=proof_of(service)), streams())
         assert answer(link)[0] == COLD
 
 
 def test_a_program_without_the_proof_gets_nothing(service):
-    with service.sent_back("it may not trace the service"), connect(service) as link:
+    with service.sent_back("it may not trace the service"), greet(service) as link:
         send(link, request(), streams())
         assert answer(link)[0] == COLD
-    with connect(service) as link:
+    with greet(service) as link:
         link.send(request(op=STOP))
         assert answer(link)[0] == COLD
     assert service.run("-c", PRINT).stdout == b"42\n"
@@ -348,7 +356,7 @@ listener.bind(sys.argv[1])
 os.chmod(sys.argv[1], 0o777)
 listener.listen()
 print("ready", flush=True)
-reply = lambda kind, value=0: struct.pack("<Ii184s", kind, value, b"")
+reply = lambda kind, value=0, text=b"": struct.pack("<Ii184s", kind, value, text)
 kept = []
 while True:
     link, _ = listener.accept()
@@ -356,7 +364,13 @@ while True:
     if sys.argv[2] == "silent":
         continue
     try:
-        link.send(reply(1))
+        head = struct.unpack_from("<III", link.recv(200000))
+        pid, uid, gid = struct.unpack("iII", link.getsockopt(socket.SOL_SOCKET, 17, 12))
+        try:
+            digits = os.readlink("/proc/%d/fd/%d" % (pid, head[2]))[17:49].encode()
+        except OSError:
+            digits = b""
+        link.send(reply(1, 0, b"" if sys.argv[2] == "no secret" else digits))
         data = link.recv(200000)
     except OSError:
         continue
@@ -381,7 +395,7 @@ while True:
 
 
 @contextlib.contextmanager
-def liar(kind, user=None, proof=True):
+def liar(kind, user=None, proof=True, prefix=()):
     runtime = tempfile.mkdtemp(prefix="brig-warm-")
     directory = os.path.join(runtime, "brig")
     os.mkdir(directory, 0o700)
@@ -389,7 +403,7 @@ def liar(kind, user=None, proof=True):
         os.chmod(runtime, 0o755)
         os.chmod(directory, 0o777)
     path = os.path.join(directory, "warm.sock")
-    words = [sys.executable, "-c", LIAR, path, kind, "proof" if proof else "",
+    words = [*prefix, sys.executable, "-c", LIAR, path, kind, "proof" if proof else "",
              *([str(user)] if user else [])]
     process = subprocess.Popen(words, stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"ready\n"
@@ -429,11 +443,29 @@ def test_a_liar_that_takes_the_run(kind):
     assert (as_json.stdout.startswith(b'{"error":'), as_json.stderr) == (True, b"")
 
 
-def test_a_service_without_a_proof_learns_nothing():
-    with liar("hangs", proof=False) as (env, got):
+@pytest.mark.parametrize(("kind", "proof"), [("hangs", False), ("no secret", True)])
+def test_a_service_that_proves_nothing_learns_nothing(kind, proof):
+    with liar(kind, proof=proof) as (env, got):
         assert run_in(env, "-c", PRINT).stdout == b"42\n"
         time.sleep(0.2)
         assert not os.path.exists(got) or os.path.getsize(got) == 0
+
+
+@pytest.mark.parametrize("prefix", [["unshare", "--user", "--map-current-user"],
+                                    pytest.param(["unshare", "--mount"], marks=NEEDS_ROOT),
+                                    pytest.param(with_python(*LANDLOCK), marks=NEEDS_ROOT)])
+def test_a_trap_from_within_a_sandbox_learns_nothing(prefix):
+    """It has the user's id and the socket, and would get variables and a directory of the host."""
+    if not works(prefix):
+        pytest.skip("this host cannot hold a process in this way")
+    with liar("hangs", prefix=prefix) as (env, got):
+        assert run_in(env, "-c", PRINT).stdout == b"42\n"
+        time.sleep(0.2)
+        assert not os.path.exists(got) or os.path.getsize(got) == 0
+        if "--mount" not in prefix:  # that trap can only be told by a run, which sends descriptors
+            done = subprocess.run([BRIG, "warm", "status"], env=env, capture_output=True,
+                                  check=False)
+            assert (done.returncode, b"not a service of yours" in done.stderr) == (125, True)
 
 
 @NEEDS_ROOT

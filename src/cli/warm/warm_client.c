@@ -38,23 +38,47 @@ static int receive(int fd, struct warm_reply *ret, struct brig_error *err)
 	return 0;
 }
 
+/* Only a service that may trace this process knows the secret. */
+static int greet(int fd, struct brig_error *err)
+{
+	char secret[WARM_PROOF_SIZE];
+	struct warm_reply hello = { 0 };
+	_cleanup_close_ int file = warm_proof_make(secret);
+	struct warm_request request = { .magic = WARM_MAGIC,
+					.op = WARM_GREET,
+					.value = (uint32_t)file };
+
+	if (file < 0 || send(fd, &request, sizeof(request), MSG_NOSIGNAL) < 0) {
+		return no_answer(err);
+	}
+	int r = receive(fd, &hello, err);
+	if (r == 0 &&
+	    (hello.answer != WARM_HELLO || memcmp(hello.text, secret, sizeof(secret)) != 0)) {
+		r = error_set(err, BRIG_E_HOST, EPERM,
+			      "the process at the warm service's socket is "
+			      "not a service of yours");
+		error_remedy(err, "it may be in a sandbox, or have fewer rights; brig run does not "
+				  "use it");
+	}
+	return r;
+}
+
 /* Connected, with the request sent. A service that cannot be read is asked all the same. */
 static int ask(enum warm_op op, pid_t *ret_pid, struct brig_error *err)
 {
 	struct warm_request request = { .magic = WARM_MAGIC,
 					.op = op,
 					.personality = (uint32_t)personality(0xffffffff) };
-	struct warm_reply hello;
 	_cleanup_close_ int fd = warm_socket_connect(ret_pid, err);
 
 	if (fd < 0) {
 		return fd;
 	}
-	int r = receive(fd, &hello, err);
+	int r = greet(fd, err);
 	if (r < 0) {
 		return r;
 	}
-	(void)warm_proof_read(*ret_pid, request.proof);
+	(void)warm_proof_read(*ret_pid, WARM_PROOF_FD, request.proof);
 	if (send(fd, &request, sizeof(request), MSG_NOSIGNAL) < 0) {
 		return no_answer(err);
 	}

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/files/fdpass.h"
+#include "cli/warm/warm_proof.h"
 #include "cli/warm/warm_workplace.h"
 
 #ifndef SO_PEERPIDFD
@@ -154,6 +155,16 @@ static void stop(struct warm_link *link, const struct warm_request *request)
 	}
 }
 
+/* Shows the client that we may trace it, then reads what holds it while it goes on. */
+static void greet(struct warm_link *link, const struct warm_request *request)
+{
+	char secret[WARM_PROOF_SIZE + 1] = "";
+
+	(void)warm_proof_read(link->pid, request->value, secret);
+	warm_link_answer(link->fd, WARM_HELLO, 0, secret);
+	link->readable = warm_facts_read(link->pid, &link->facts);
+}
+
 /* --- messages --------------------------------------------------------------------------------- */
 
 /* A client may send its run the signals that it would send a cold one. */
@@ -185,6 +196,8 @@ static void take_message(struct warm_link *link, size_t size, const int *fds, si
 		if (signal) {
 			warm_workplace_signal(link->workplace, signal);
 		}
+	} else if (request->op == WARM_GREET) {
+		greet(link, request);
 	} else if (request->op == WARM_RUN) {
 		run(link, request, size, fds, fds_count);
 	} else if (request->op == WARM_STATUS) {
@@ -273,6 +286,7 @@ static void add(struct warm_service *service, int fd)
 	*link = (struct warm_link){ .service = service,
 				    .fd = fd,
 				    .pidfd = -1,
+				    .readable = -ENODATA,
 				    .deadline = { .due = on_deadline, .user = link } };
 	list_append(&service->links, &link->node);
 	service->links_count++;
@@ -283,9 +297,8 @@ static void add(struct warm_service *service, int fd)
 		return;
 	}
 	loop_timer_clear(&service->idle);
-	/* Read while the client wakes up. */
-	warm_link_answer(fd, WARM_HELLO, 0, NULL);
-	link->readable = warm_facts_read(link->pid, &link->facts);
+	/* Its greeting is usually there already. */
+	on_ready(link, 0);
 }
 
 void warm_link_accept(struct warm_service *service)

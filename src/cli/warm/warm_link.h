@@ -12,7 +12,7 @@ struct warm_link {
 	struct warm_service *service;
 	int fd, pidfd; /* pidfd -1: the kernel has none for peers */
 	pid_t pid;
-	struct warm_facts facts; /* when it connected */
+	struct warm_facts facts; /* when it greeted */
 	int readable;            /* -errno: they could not be read */
 	struct loop_source *source;
 	struct loop_timer deadline;       /* of its request */

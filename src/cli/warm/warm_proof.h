@@ -10,6 +10,8 @@
 
 /* Makes a new one, and holds it open for as long as this process lives. */
 int warm_proof_show(char ret[WARM_PROOF_SIZE], struct brig_error *err);
+/* The same with any number, and the caller closes it. */
+int warm_proof_make(char ret[WARM_PROOF_SIZE]);
 /* Reads that of a process; -errno: it has none, or it may not be read. */
-int warm_proof_read(pid_t pid, char ret[WARM_PROOF_SIZE]);
+int warm_proof_read(pid_t pid, unsigned number, char ret[WARM_PROOF_SIZE]);
 #endif
