@@ -54,17 +54,23 @@ struct warm_request {
 
 enum warm_answer {
 	/*
-	 * The answer to WARM_GREET; `text` is the client's secret. Nothing else is sent to a service
-	 * that does not say it: it may be a trap from within a sandbox; and descriptors in the queue
-	 * of one that hangs would keep the client's streams open.
+	 * The answer to WARM_GREET; `text` is the client's secret. Nothing else is sent to a
+	 * service that does not say it: it may be a trap from within a sandbox; and descriptors in
+	 * the queue of one that hangs would keep the client's streams open.
 	 */
 	WARM_HELLO = 1,
-	WARM_COLD,   /* run it yourself: nothing was done; `text` is the reason */
-	WARM_TAKEN,  /* the run is the service's from here on */
-	WARM_ENDED,  /* with this exit status */
-	WARM_KILLED, /* its process was ended by this signal */
-	WARM_TEXT,   /* a line of `brig warm status` */
+	/* Run it yourself: nothing was done. `text` is the reason. */
+	WARM_COLD,
+	/* The run is the service's from here on. */
+	WARM_TAKEN,
+	/* It ended, with this exit status. */
+	WARM_ENDED,
+	/* Its process was ended by this signal. */
+	WARM_KILLED,
+	/* A line of `brig warm status`. */
+	WARM_TEXT,
 };
+
 struct warm_reply {
 	uint32_t answer;
 	int32_t value;
