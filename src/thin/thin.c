@@ -218,7 +218,7 @@ static bool greet(struct attempt *attempt)
 {
 	struct warm_request message = { .magic = WARM_MAGIC, .op = WARM_GREET };
 	char name[sizeof(WARM_PROOF_NAME) + WARM_PROOF_SIZE] = WARM_PROOF_NAME;
-	unsigned char bytes[WARM_PROOF_SIZE / 2];
+	unsigned char bytes[WARM_PROOF_SIZE / 2] = { 0 };
 
 	if (call3(SYS_getrandom, address(bytes), sizeof(bytes), 0) != sizeof(bytes)) {
 		return false;
