@@ -38,7 +38,7 @@ def service():
     made.stop()
 
 
-# --- a client that is held tighter ------------------------------------------------------------------
+# --- a client that is held tighter --------------------------------------------------------------
 
 def with_python(*lines):
     """A command that does something to itself, then executes the rest."""
@@ -199,7 +199,7 @@ def test_a_traced_client_is_cold(service):
     assert done.stdout == b"42\n"
 
 
-# --- a client that is not brig ----------------------------------------------------------------------
+# --- a client that is not brig ------------------------------------------------------------------
 
 def connect(service):
     link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -343,7 +343,7 @@ def test_a_request_that_is_too_long_is_cold(service):
     assert service.counts() == before
 
 
-# --- a service that is not the user's ---------------------------------------------------------------
+# --- a service that is not the user's -----------------------------------------------------------
 
 LIAR = r"""
 import os, socket, struct, sys
@@ -536,7 +536,7 @@ def test_another_user_cannot_use_the_service(service):
         os.chmod(service.socket, 0o600)
 
 
-# --- deaths -----------------------------------------------------------------------------------------
+# --- deaths -------------------------------------------------------------------------------------
 
 CODE = "open('/mnt/count/runs', 'a').write('r'); print(6 * 7)"
 

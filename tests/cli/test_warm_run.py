@@ -176,7 +176,7 @@ def test_the_start_is_all_that_differs(service):
     assert len({tuple(sorted(result)) for result in results}) == 1
 
 
-# --- streams ---------------------------------------------------------------------------------------
+# --- streams ------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("stdin", [b"", b"one\ntwo\n", b"x" * 300000])
 def test_stdin(service, places, stdin):
@@ -242,7 +242,7 @@ def test_a_closed_stream(service, closed):
     assert ends[0] == ends[1]
 
 
-# --- what a worker takes over ----------------------------------------------------------------------
+# --- what a worker takes over -------------------------------------------------------------------
 
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o000])
 def test_the_umask(service, places, mask):
@@ -311,7 +311,7 @@ def test_many_at_one_time(service):
     assert len(service.workers()) <= 4
 
 
-# --- signals ---------------------------------------------------------------------------------------
+# --- signals ------------------------------------------------------------------------------------
 
 def start_and_await(service, way, code="print('begun', flush=True); import time; time.sleep(60)",
                     **options):
@@ -414,7 +414,7 @@ def test_a_stopped_client(service):
     assert run.returncode == 128 + signal.SIGTERM
 
 
-# --- the service's own life ------------------------------------------------------------------------
+# --- the service's own life ---------------------------------------------------------------------
 
 def test_start_stop_status():
     own = Service()
