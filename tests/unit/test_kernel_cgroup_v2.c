@@ -465,7 +465,7 @@ static void test_found_memory(void **state)
 	}
 }
 
-/* A group of others that is removed while it is read: its memory can be read, and no more the rest. */
+/* A group of others that is removed while it is read: its memory is there, and no more the rest. */
 static void test_removed_while_it_is_read(void **state)
 {
 	const struct cgroup_usage last = { .has_memory = true,
