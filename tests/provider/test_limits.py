@@ -17,7 +17,7 @@ for i in range({count}):
         time.sleep(0.5)  # long enough to be seen, where no control group counts
         raise
     if pid == 0:
-        time.sleep(60)
+        time.sleep(200)
     children.append(pid)
 for pid in children:
     os.kill(pid, signal.SIGKILL)
@@ -90,7 +90,7 @@ def test_memory_of_sockets(provider):
 
 
 def test_processes(provider):
-    result = provider.python(FORKS.format(count=40), "--processes", "12")
+    result = provider.python(FORKS.format(count=40), "--processes", "12", "--timeout", "120s")
     if provider.emulated:  # which refuses, and the host does not see it
         assert result["status"] == "failed" and "BlockingIOError" in result["stderr"], result
     else:
@@ -99,7 +99,7 @@ def test_processes(provider):
 
 def test_all_processes_of_the_limit(provider):
     """The program has all of them: nothing of brig's counts."""
-    result = provider.python(FORKS.format(count=11), "--processes", "12")
+    result = provider.python(FORKS.format(count=11), "--processes", "12", "--timeout", "120s")
     assert (result["status"], result["stdout"]) == ("ok", "11\n"), result
 
 
