@@ -47,7 +47,7 @@ def test_grace(provider):
     result = provider.python(
         "import signal, sys, time\n"
         "signal.signal(signal.SIGTERM, lambda *a: (print('asked', flush=True), sys.exit(5)))\n"
-        "time.sleep(100)", "--timeout", wall, "--grace", "20s", *provider.ahead)
+        "time.sleep(100)", "--timeout", wall, "--grace", "10s", *provider.ahead)
     assert (result["status"], result["stdout"]) == ("timeout", "asked\n"), result
 
 
