@@ -187,7 +187,7 @@ def test_output_is_not_hoarded(brig):
     (brig.dir / "config" / "policies").mkdir(parents=True)
     (brig.dir / "config" / "policies" / "cut.json").write_text(
         '{"extends": "default", "on_output_limit": "cut"}')
-    run = brig.spawn("run", "--json", "--config", "config", "--policy", "cut", "--stdout", "1M",
+    run = brig.spawn("run", "--json", "--config", "config", "--policy", "cut", "--timeout", "5m", "--stdout", "1M",
                      "--", "/usr/bin/head", "-c", "1G", "/dev/zero", stdout=-1, stderr=-1)
     most = 0
     while run.poll() is None and not select.select([run.stdout], [], [], 0.01)[0]:

@@ -133,7 +133,7 @@ def test_timeout(language):
 
 @each_language
 def test_cpu_time(language):
-    result = same(language, FOREVER[language], "--cpu-time", "500ms")
+    result = same(language, FOREVER[language], "--cpu-time", "500ms", "--timeout", "5m")
     assert (result["status"], result["stdout"]) == ("cpu_limit", "begun\n")
 
 

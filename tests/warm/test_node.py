@@ -103,7 +103,7 @@ def test_timeout():
 
 
 def test_cpu_time():
-    result = js("console.log('begun'); for (;;) {}", "--cpu-time", "1s")
+    result = js("console.log('begun'); for (;;) {}", "--cpu-time", "1s", "--timeout", "5m")
     assert result["status"] == "cpu_limit"
 
 
