@@ -27,6 +27,8 @@
 #include "template/process_area.h"
 
 #define SIGNALS 65
+/* More than the template's own functions need. */
+#define DEAD_STACK_BYTES 32768
 /* The id that every program has in its cell. */
 #define PAYLOAD_ID 1000
 #define HIGH_FD    255
@@ -285,6 +287,14 @@ static void prepare_sharing(void)
 	}
 }
 
+/* Functions that have returned leave ids of the host in their frames: of a file's owner, say. */
+__attribute__((noinline)) static void clear_dead_stack(void)
+{
+	char dead[DEAD_STACK_BYTES];
+
+	explicit_bzero(dead, sizeof(dead));
+}
+
 int template_serve(int socket, int plan_fd, const char *name, const struct template_hooks *hooks,
 		   enum template_start *ret_start)
 {
@@ -305,6 +315,7 @@ int template_serve(int socket, int plan_fd, const char *name, const struct templ
 		*ret_start = serving.start;
 		return 0;
 	}
+	clear_dead_stack();
 	if (sigsetjmp(serving.resume, 0)) {
 		restore_process();
 		template_exit_begin(serving.spec.parks);

@@ -3,6 +3,8 @@
 
 import json
 import os
+import re
+import struct
 
 import harness
 import pytest
@@ -69,13 +71,26 @@ def sleeping(warm):
     assert json.loads(out)["start"] == "warm", err
 
 
-def has_only_its_own(pid):
+def kinds_of(pid):
+    """The kinds of its descriptors, by number; None: it has just ended."""
+    found = {}
     try:
-        kinds = [os.readlink(f"/proc/{pid}/fd/{fd}").split(":")[0]
-                 for fd in os.listdir(f"/proc/{pid}/fd")]
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            found[int(fd)] = os.readlink(f"/proc/{pid}/fd/{fd}").split(":[")[0].split(" ")[0]
     except FileNotFoundError:
-        return False  # closed just now
-    return kinds.count("socket") <= 1 and set(kinds) <= {"pipe", "socket"} and len(kinds) <= 4
+        return None
+    return found
+
+
+# Streams, the socket, and what brig-init executes; then the ring that pins its pages, if any.
+TEMPLATE = {0: "pipe", 1: "pipe", 2: "pipe", 3: "socket", 7: "/brig-init"}
+RING = {254: "anon_inode"}
+
+
+def has_only_its_own(pid):
+    kinds = kinds_of(pid)
+    keeper = kinds is not None and list(kinds.values()) == ["pipe"]
+    return keeper or kinds in (TEMPLATE, {**TEMPLATE, **RING})
 
 
 def test_W08_template_has_nothing(sleeping):
@@ -92,9 +107,70 @@ def test_W08_template_has_nothing(sleeping):
             for name in ("net", "ipc", "uts", "mnt"):
                 link = os.readlink(f"/proc/{pid}/ns/{name}")
                 assert link != os.readlink(f"/proc/self/ns/{name}")
-        # Its descriptors are only its own pipes and the one socket; a cell's, while it makes that
-        # one.
+        # While it makes a cell it has the descriptors of that, too.
         harness.wait_for(lambda: has_only_its_own(pid))
+
+
+INIT_WAITS = {3: "socket", 4: "pipe"}
+INIT_RUNS = {0: "anon_inode", 3: "socket"}
+PROGRAM_RUNS = {0: "pipe", 1: "pipe", 2: "pipe"}
+
+
+@pytest.fixture
+def lasting(warm):
+    """A host whose program runs until the test has seen enough."""
+    host = warm.begin("import time; kept = [b'%s' % b'pres' + b'ent']; time.sleep(25)")
+    yield host
+    host.kill()
+    host.communicate(timeout=20)
+
+
+@pytest.mark.root
+def test_W08_descriptors_of_both_processes(lasting):
+    """pid 1 has its socket alone, and the program its streams: neither has any of the other's."""
+
+    def found():
+        inside = families(lasting)[1]
+        inits = {pid for pid, status in inside.items() if status["NSpid"].split()[1] == "1"}
+        by_init = [kinds_of(pid) for pid in inits]
+        others = [kinds_of(pid) for pid in inside if pid not in inits]
+        return INIT_WAITS in by_init and INIT_RUNS in by_init and PROGRAM_RUNS in others
+
+    harness.wait_for(found)
+
+
+@pytest.mark.root
+def test_W06_no_ids_of_the_host_in_memory(lasting):
+    """Set-up has used them in this memory: the cell's and the template's ids, its group's name."""
+
+    def program():
+        for pid, status in families(lasting)[1].items():
+            if kinds_of(pid) == PROGRAM_RUNS and "python" in status["Name"]:
+                return pid, status
+        return None
+
+    pid, status = harness.wait_for(program)
+    template = [it for it in families(lasting)[0].values() if "python" in it["Name"]]
+    ids = {int(it["Uid"].split()[0]) for it in (status, *template)}
+    assert len(ids) == 2
+    ids |= {uid - 1 for uid in ids}  # root of its user namespace
+    group = re.search(r"brig-[0-9]+-[^/\n]+", harness.read(f"/proc/{pid}/cgroup")).group()
+    needles = {group.encode(), *(struct.pack("<I", uid) for uid in ids),
+               *(str(uid).encode() for uid in ids)}
+
+    def data():
+        """All that it can write to, once the program has begun: with the control."""
+        found = b""
+        with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+            for where, mode, *_ in map(str.split, maps):
+                if mode.startswith("rw"):
+                    start, end = (int(word, 16) for word in where.split("-"))
+                    memory.seek(start)
+                    found += memory.read(end - start)
+        return b"present" in found and found
+
+    found = harness.wait_for(data)
+    assert [needle for needle in needles if needle in found] == []
 
 
 # --- W10: sealed before the first instruction ---------------------------------------------------
