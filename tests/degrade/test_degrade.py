@@ -65,6 +65,15 @@ REFUSED = {
 }
 
 
+# A template's pages cannot be pinned -> words of doctor's report. No layer is lost.
+UNPINNED = {
+    "io-uring": "io_uring is refused: see kernel.io_uring_disabled",
+    "no-io-uring": "io_uring is missing in this kernel",
+    "pinned-pages": "too little memory may be locked",
+    "no-locked-memory": "too little memory may be locked",
+}
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     place = tmp_path_factory.mktemp("degrade")
@@ -74,6 +83,10 @@ def place(tmp_path_factory):
     policies.mkdir(parents=True)
     policy = policies / "whole.json"
     policy.write_text(json.dumps({"extends": "default", "may_miss": sorted(ALWAYS_MISSED)}))
+    policy.chmod(0o600)
+    policy = policies / "no-rseq.json"
+    policy.write_text(json.dumps({"extends": "default", "syscalls": [
+        "-rseq", "@basic", "@file", "@process", "@thread", "@socket", "@ipc", "@dangerous"]}))
     policy.chmod(0o600)
     for name, settings in AGENTS.items():
         for kind, may_miss in (("", {}), ("-whole", {"may_miss": sorted(ALWAYS_MISSED)})):
@@ -87,6 +100,8 @@ def answer(place, missing, *words, groups=ROOT):
     """brig's answer on a host without that feature, and its exit status."""
     env = dict(os.environ) if groups else {**os.environ, "BRIG_NO_CGROUP": "1"}
     shim = [place / "without", missing] if missing else []
+    if missing == "no-locked-memory":
+        shim = ["sh", "-c", 'ulimit -l 0 && exec "$@"', "sh"]
     command = [*shim, BRIG, *words]
     done = subprocess.run([str(w) for w in command], capture_output=True, text=True, env=env,
                           timeout=60, stdin=subprocess.DEVNULL)
@@ -210,6 +225,62 @@ def test_doctor_says_so(place, whole, missing):
     report, _ = answer(place, missing, "doctor", "--json")
     states = {layer["name"]: layer["state"] for layer in report["layers"]}
     assert states[LOST[missing]] == "missing"
+
+
+# --- templates ----------------------------------------------------------------------------------
+
+CLONE = """
+import ctypes, os, threading
+libc = ctypes.CDLL(None)
+own, size = ctypes.c_void_p(), ctypes.c_size_t()
+libc.syscall(274, 0, ctypes.byref(own), ctypes.byref(size))  # get_robust_list
+found = []
+thread = threading.Thread(target=lambda: found.append(os.readlink("/proc/thread-self/ns/time")))
+thread.start()
+thread.join()
+for cpu in sorted(os.sched_getaffinity(0)):
+    os.sched_setaffinity(0, {cpu})
+    found.append(libc.sched_getcpu() == cpu)
+clocks = os.readlink("/proc/self/ns/time")
+same = found.pop(0) == clocks == os.readlink("/proc/self/ns/time_for_children")
+print(same, set(found), bool(own.value))
+"""
+
+
+def ahead(place, missing, code, *options):
+    result, status = answer(place, missing, "run", "--json", "--start", "warm", *options,
+                            "--lang", "python", "-c", code)
+    assert status == 0 and result["status"] == "ok" and result["start"] == "warm", result
+    return result
+
+
+def doctor_of_python(place, missing):
+    report, _ = answer(place, missing, "doctor", "--json")
+    return next(it for it in report["warm"] if it["name"] == "python")["detail"]
+
+
+@pytest.mark.parametrize("missing", UNPINNED)
+def test_clones_without_pinned_pages(place, whole, missing):
+    """They rehearse instead: nothing is lost but time, and doctor says so."""
+    assert ahead(place, missing, "print('ran')")["stdout"] == "ran\n"
+    assert UNPINNED[missing] in doctor_of_python(place, missing)
+
+
+def test_clones_with_pinned_pages(place, whole):
+    """Control: elsewhere they are, unless this host lacks something itself."""
+    found = doctor_of_python(place, "")
+    if "cannot be pinned" in found:
+        pytest.skip(found)
+    assert "pages of its template are pinned" in found
+
+
+@pytest.mark.parametrize("options", [[], ["--policy", "no-rseq"]], ids=["allowed", "refused"])
+@pytest.mark.parametrize("missing", ["", "rseq", "io-uring"])
+def test_thread_of_a_clone(place, whole, missing, options):
+    """The payload process in a clone's memory has all that a program's first thread has."""
+    options = ["--config", place / "config", *options] if options else []
+    result = ahead(place, missing, CLONE, *options)
+    assert result["stdout"] == "True {True} True\n", result
 
 
 @pytest.mark.root

@@ -68,6 +68,10 @@ static const struct rule {
 	{ "securebits", SYS_prctl, 0, ~0u, PR_SET_SECUREBITS, EPERM },
 	{ "nnp", SYS_prctl, 0, ~0u, PR_SET_NO_NEW_PRIVS, EINVAL },
 	{ "close-range", SYS_close_range, ANY, 0, 0, ENOSYS },
+	{ "io-uring", SYS_io_uring_setup, ANY, 0, 0, EPERM },
+	{ "no-io-uring", SYS_io_uring_setup, ANY, 0, 0, ENOSYS },
+	{ "pinned-pages", SYS_io_uring_register, ANY, 0, 0, ENOMEM },
+	{ "rseq", SYS_rseq, ANY, 0, 0, ENOSYS },
 };
 
 static int chosen(const char *list, const char *word)
