@@ -6,7 +6,8 @@ import os
 import subprocess
 
 BRIG = os.environ.get("BRIG", "build/brig")
-SLOW = int(os.environ.get("BRIG_TEST_SLOW", "1"))
+# Longer than the longest time limit of a run: only a hang reaches it.
+WAIT_SECONDS = 330 * int(os.environ.get("BRIG_TEST_SLOW", "1"))
 
 # Fields in which two runs of the same program may differ.
 OWN = ("id", "duration_ms", "usage", "start")
@@ -16,7 +17,7 @@ def run(start, *options, stdin=b"", args=()):
     """The result object of one run."""
     words = [BRIG, "run", "--json", "--start", start, *map(str, options), "--", *args]
     done = subprocess.run(words if args else words[:-1], input=stdin, capture_output=True,
-                          timeout=120 * SLOW, check=False)
+                          timeout=WAIT_SECONDS, check=False)
     assert done.stdout, done.stderr
     return json.loads(done.stdout)
 
