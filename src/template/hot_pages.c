@@ -35,17 +35,36 @@ struct range {
 	bool file;           /* of a file, with pages of its own where it was written */
 };
 
+/* A line of /proc/self/maps: FIRST-END FLAGS OFFSET DEVICE INODE ... */
+static bool parse_range(const char *line, struct range *ret)
+{
+	char *at;
+	uint64_t first = strtoull(line, &at, 16);
+
+	if (*at != '-') {
+		return false;
+	}
+	uint64_t end = strtoull(at + 1, &at, 16);
+	if (strlen(at) < 6 || at[2] != 'w' || at[4] != 'p') {
+		return false;
+	}
+	const char *device = strchr(at + 6, ' ');
+	const char *inode = device ? strchr(device + 1, ' ') : NULL;
+	if (!inode) {
+		return false;
+	}
+	*ret = (struct range){ first >> PAGE_SHIFT, end >> PAGE_SHIFT,
+			       strtoull(inode, NULL, 10) != 0 };
+	return true;
+}
+
 /* The next mapping that the process can write to, and does not share. */
 static bool next_range(FILE *maps, struct range *ret)
 {
 	char line[4608];
 
 	while (fgets(line, sizeof(line), maps)) {
-		unsigned long first, end, inode;
-		char flags[5];
-		if (sscanf(line, "%lx-%lx %4s %*x %*x:%*x %lu", &first, &end, flags, &inode) == 4 &&
-		    flags[1] == 'w' && flags[3] == 'p') {
-			*ret = (struct range){ first >> PAGE_SHIFT, end >> PAGE_SHIFT, inode != 0 };
+		if (parse_range(line, ret)) {
 			return true;
 		}
 	}
@@ -210,6 +229,8 @@ static int register_pages(int ring, const struct hot_pages *pages)
 		size_t pinned;
 		size_t count = ranges_of(pages, files, ranges, &pinned);
 		if (count == 0) {
+			/* It knows no cleanup attributes. */
+			/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 			return -ENODATA;
 		}
 		r = sys_result(syscall(SYS_io_uring_register, ring, IORING_REGISTER_BUFFERS, ranges,

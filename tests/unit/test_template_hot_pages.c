@@ -119,7 +119,7 @@ static void test_report(void **state)
 	munmap(at, PAGES * PAGE);
 }
 
-/* What a child could send: nothing, a part of a number, too much; or it never ends. */
+/* A child could send nothing, a part of a number, or too much. */
 static void test_reports_of_other_sizes(void **state)
 {
 	static const struct {

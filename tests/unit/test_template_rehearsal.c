@@ -38,7 +38,7 @@ static void count_ended(void)
 static const struct rehearsal_hooks hooks = { count_begun, count_ended };
 static char page[3 * 4096];
 
-/* What rehearsal_hold() has found; its children do this. */
+/* The result of rehearsal_hold(), whose children do this. */
 static int pinned_by(void (*body)(void))
 {
 	int pinned = 0;
