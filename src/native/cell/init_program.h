@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pid 1 of a template's clone leaves its memory to the payload process, and becomes a program of
- * its own (src/cell_init) before any code of a tenant runs. Here is what that is started with.
+ * The pid 1 of a template's clone leaves its memory to the payload process, and becomes a program
+ * of its own (src/cell_init) before any code of a tenant runs. Here is what that is started with.
  */
 #ifndef BRIG_NATIVE_CELL_INIT_PROGRAM_H
 #define BRIG_NATIVE_CELL_INIT_PROGRAM_H
