@@ -72,12 +72,12 @@ def sleeping(warm):
 
 
 def kinds_of(pid):
-    """The kinds of its descriptors, by number; None: it has just ended."""
+    """The kinds of its descriptors, by number; None: it has just ended, or shows them to root."""
     found = {}
     try:
         for fd in os.listdir(f"/proc/{pid}/fd"):
             found[int(fd)] = os.readlink(f"/proc/{pid}/fd/{fd}").split(":[")[0].split(" ")[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):
         return None
     return found
 
