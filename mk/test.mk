@@ -71,9 +71,9 @@ VM_LINE_PARTS := $(patsubst %.c,$(BUILD)/obj/%.o,src/vm_line/packet.c src/vm_lin
 $(BUILD)/tests/unit/test_vm_line $(BUILD)/tests/fuzz/fuzz_vm_line: $(VM_LINE_PARTS)
 
 # Likewise of the object that a template loads.
-$(BUILD)/tests/unit/test_template_hot_pages: $(BUILD)/obj/src/template/hot_pages.o
+$(BUILD)/tests/unit/test_template_hot_pages: $(BUILD)/obj/src/template/hot_pages.o $(BUILD)/obj/src/template/mappings.o
 $(BUILD)/tests/unit/test_template_rehearsal: $(BUILD)/obj/src/template/rehearsal.o \
-	$(BUILD)/obj/src/template/hot_pages.o
+	$(BUILD)/obj/src/template/hot_pages.o $(BUILD)/obj/src/template/mappings.o
 
 # Examples use what a user of the library has: the public header and the shared library.
 $(EXAMPLE_BIN): $(BUILD)/%: %.c include/brig/brig.h $(SHARED) $(BUILD)/flags

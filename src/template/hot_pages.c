@@ -18,10 +18,10 @@
 #include "base/clock.h"
 #include "base/files/write_all.h"
 #include "kernel/sys.h"
+#include "template/mappings.h"
 
-#define PAGE_SHIFT 12
-#define NS_PER_MS  1000000u
-#define RING_FD    254 /* above the interpreter's own */
+#define NS_PER_MS 1000000u
+#define RING_FD   254 /* above the interpreter's own */
 /* The kernel's bound for buffers of a ring since 5.13; before that it is UIO_MAXIOV. */
 #define RANGES_MAX 16384
 
@@ -30,67 +30,65 @@
 #define PAGEMAP_FILE      (1ull << 61)
 #define PAGEMAP_EXCLUSIVE (1ull << 56)
 
-struct range {
-	uint64_t first, end; /* pages */
-	bool file;           /* of a file, with pages of its own where it was written */
+/*
+ * A number with this bit is of a page that is only read: the first of its window that is there. A
+ * fault maps the pages of a window at once, if they are in memory (fault_around_bytes).
+ */
+#define HOT_READ     (1ull << 62)
+#define WINDOW_PAGES 16
+
+/* In terms of pagemap: which pages of such mappings count. */
+struct interest {
+	bool written;        /* of mappings that can be written to, or of the others, of files */
+	uint64_t mask, want; /* of an entry */
 };
 
-/* A line of /proc/self/maps: FIRST-END FLAGS OFFSET DEVICE INODE ... */
-static bool parse_range(const char *line, struct range *ret)
-{
-	char *at;
-	uint64_t first = strtoull(line, &at, 16);
+static const struct interest interests[] = {
+	{ true, PAGEMAP_PRESENT | PAGEMAP_FILE | PAGEMAP_EXCLUSIVE,
+	  PAGEMAP_PRESENT | PAGEMAP_EXCLUSIVE },
+	{ false, PAGEMAP_PRESENT, PAGEMAP_PRESENT },
+};
 
-	if (*at != '-') {
-		return false;
-	}
-	uint64_t end = strtoull(at + 1, &at, 16);
-	if (strlen(at) < 6 || at[2] != 'w' || at[4] != 'p') {
-		return false;
-	}
-	const char *device = strchr(at + 6, ' ');
-	const char *inode = device ? strchr(device + 1, ' ') : NULL;
-	if (!inode) {
-		return false;
-	}
-	*ret = (struct range){ first >> PAGE_SHIFT, end >> PAGE_SHIFT,
-			       strtoull(inode, NULL, 10) != 0 };
-	return true;
+static bool counts(const struct interest *interest, const struct mapping *mapping)
+{
+	return interest->written ? mapping->written
+				 : !mapping->written && mapping->read && mapping->file;
 }
 
-/* The next mapping that the process can write to, and does not share. */
-static bool next_range(FILE *maps, struct range *ret)
+static size_t number_pages(const struct interest *interest, const uint64_t *entries, uint64_t first,
+			   uint64_t count, uint64_t *ret)
 {
-	char line[4608];
+	size_t found = 0;
 
-	while (fgets(line, sizeof(line), maps)) {
-		if (parse_range(line, ret)) {
-			return true;
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t page = first + i;
+		if ((entries[i] & interest->mask) != interest->want) {
+			continue;
+		}
+		if (interest->written) {
+			ret[found++] = page;
+		} else if (!found ||
+			   (ret[found - 1] & ~HOT_READ) / WINDOW_PAGES != page / WINDOW_PAGES) {
+			ret[found++] = page | HOT_READ;
 		}
 	}
-	return false;
+	return found;
 }
 
-static int report_range(int pagemap, const struct range *range, int pipe)
+static int report_mapping(int pagemap, const struct interest *interest,
+			  const struct mapping *mapping, int pipe)
 {
 	uint64_t entries[512], own[512];
 
-	for (uint64_t page = range->first; page < range->end; page += ARRAY_SIZE(entries)) {
-		uint64_t want = range->end - page < ARRAY_SIZE(entries) ? range->end - page
-									: ARRAY_SIZE(entries);
-		size_t count = 0;
+	for (uint64_t page = mapping->first; page < mapping->end; page += ARRAY_SIZE(entries)) {
+		uint64_t want = mapping->end - page < ARRAY_SIZE(entries) ? mapping->end - page
+									  : ARRAY_SIZE(entries);
 		ssize_t n = pread(pagemap, entries, want * sizeof(entries[0]),
 				  (off_t)(page * sizeof(entries[0])));
 		if (n != (ssize_t)(want * sizeof(entries[0]))) {
 			return n < 0 ? -errno : -EIO;
 		}
-		for (uint64_t i = 0; i < want; i++) {
-			uint64_t is =
-				entries[i] & (PAGEMAP_PRESENT | PAGEMAP_FILE | PAGEMAP_EXCLUSIVE);
-			if (is == (PAGEMAP_PRESENT | PAGEMAP_EXCLUSIVE)) {
-				own[count++] = page + i;
-			}
-		}
+		size_t count = number_pages(interest, entries, page, want, own);
 		int r = write_all(pipe, own, count * sizeof(own[0]));
 		if (r < 0) {
 			return r;
@@ -99,26 +97,28 @@ static int report_range(int pagemap, const struct range *range, int pipe)
 	return 0;
 }
 
-static void close_stream(FILE **stream)
+static int report_kind(int pagemap, const struct interest *interest, int pipe)
 {
-	if (*stream) {
-		fclose(*stream);
+	_cleanup_(mappings_close)
+	FILE *maps = fopen("/proc/self/maps", "re");
+	struct mapping mapping;
+	int r = maps ? 0 : -errno;
+
+	while (r == 0 && mappings_next(maps, &mapping)) {
+		if (counts(interest, &mapping)) {
+			r = report_mapping(pagemap, interest, &mapping, pipe);
+		}
 	}
+	return r;
 }
 
 int hot_pages_report(int pipe)
 {
 	_cleanup_close_ int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	_cleanup_(close_stream)
-	FILE *maps = fopen("/proc/self/maps", "re");
-	struct range range;
-	int r = 0;
+	int r = pagemap < 0 ? -errno : 0;
 
-	if (pagemap < 0 || !maps) {
-		return -errno;
-	}
-	while (r == 0 && next_range(maps, &range)) {
-		r = report_range(pagemap, &range, pipe);
+	for (size_t i = 0; i < ARRAY_SIZE(interests) && r == 0; i++) {
+		r = report_kind(pagemap, &interests[i], pipe);
 	}
 	return r;
 }
@@ -188,33 +188,61 @@ void hot_pages_intersect(struct hot_pages *pages, const struct hot_pages *other)
 static size_t ranges_of(const struct hot_pages *pages, bool files, struct iovec *ret,
 			size_t *ret_pages)
 {
-	_cleanup_(close_stream)
+	_cleanup_(mappings_close)
 	FILE *maps = fopen("/proc/self/maps", "re");
-	struct range range;
+	struct mapping mapping;
 	size_t count = 0, at = 0;
 	uint64_t next = 0;
 
 	*ret_pages = 0;
-	while (maps && next_range(maps, &range)) {
-		if (range.file && !files) {
+	while (maps && mappings_next(maps, &mapping)) {
+		if (!mapping.written || (mapping.file && !files)) {
 			continue;
 		}
-		while (at < pages->count && pages->pages[at] < range.first) {
+		while (at < pages->count && pages->pages[at] < mapping.first) {
 			at++;
 		}
-		for (; at < pages->count && pages->pages[at] < range.end; at++) {
+		for (; at < pages->count && pages->pages[at] < mapping.end; at++) {
 			if (count && pages->pages[at] == next) {
-				ret[count - 1].iov_len += 1u << PAGE_SHIFT;
+				ret[count - 1].iov_len += 1u << MAPPING_PAGE_SHIFT;
 			} else if (count == RANGES_MAX) {
 				return count;
 			} else {
-				uintptr_t address = (uintptr_t)pages->pages[at] << PAGE_SHIFT;
-				ret[count++] = (struct iovec){ (void *)address, 1u << PAGE_SHIFT };
+				uintptr_t address = (uintptr_t)pages->pages[at]
+						    << MAPPING_PAGE_SHIFT;
+				ret[count++] =
+					(struct iovec){ (void *)address, 1u << MAPPING_PAGE_SHIFT };
 			}
 			next = pages->pages[at] + 1;
 			(*ret_pages)++;
 		}
 		next = 0; /* a buffer is of one mapping */
+	}
+	return count;
+}
+
+size_t hot_pages_read_ones(const struct hot_pages *pages, const volatile char **ret, size_t room)
+{
+	_cleanup_(mappings_close)
+	FILE *maps = fopen("/proc/self/maps", "re");
+	struct mapping mapping;
+	size_t count = 0, at = 0;
+
+	while (maps && mappings_next(maps, &mapping)) {
+		if (!counts(&interests[1], &mapping)) {
+			continue;
+		}
+		while (at < pages->count && pages->pages[at] < (mapping.first | HOT_READ)) {
+			at++;
+		}
+		for (; at < pages->count && pages->pages[at] < (mapping.end | HOT_READ); at++) {
+			if (count == room) {
+				return count;
+			}
+			uintptr_t address = (uintptr_t)(pages->pages[at] & ~HOT_READ)
+					    << MAPPING_PAGE_SHIFT;
+			ret[count++] = (const char *)address;
+		}
 	}
 	return count;
 }

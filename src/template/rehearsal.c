@@ -20,6 +20,8 @@
 #define ROUNDS  3
 #define WAIT_MS 10000
 #define ENV_MAX 256
+/* Windows of code that a run reads: a small program needs some fifty. */
+#define READ_MAX 512
 
 /* The smallest program that prints, and has a value. */
 static const char source[] = "print(1)\n1\n";
@@ -32,6 +34,12 @@ static struct {
 	const char *argv[3];
 	const char *envp[ENV_MAX + 1];
 } child = { .report = -1 };
+
+/* In the template, for its clones. */
+static struct {
+	size_t count;
+	const volatile char *addresses[READ_MAX];
+} read_ahead;
 
 static int write_source(void)
 {
@@ -117,10 +125,19 @@ bool rehearsal_hold(const struct rehearsal_hooks *hooks, int *ret_pinned)
 	int r = child.source < 0 ? child.source : hold_rounds(hooks, pages, pages + 1);
 	if (r != 1) {
 		*ret_pinned = r < 0 ? r : hot_pages_pin(pages);
+		read_ahead.count =
+			r < 0 ? 0 : hot_pages_read_ones(pages, read_ahead.addresses, READ_MAX);
 		close_fd(&child.source);
 	}
 	munmap(pages, size);
 	return r == 1;
+}
+
+void rehearsal_read_ahead(void)
+{
+	for (size_t i = 0; i < read_ahead.count; i++) {
+		(void)*read_ahead.addresses[i];
+	}
 }
 
 void rehearsal_assign(struct assignment *ret, int *ret_value_fd)

@@ -22,6 +22,8 @@ struct rehearsal_hooks {
  * as a clone does. False: in the template; *ret_pinned is the number of pages, or -errno.
  */
 bool rehearsal_hold(const struct rehearsal_hooks *hooks, int *ret_pinned);
+/* In a clone, before its assignment: has the faults of code that every run reads. */
+void rehearsal_read_ahead(void);
 /* In a child: what it has to run. */
 void rehearsal_assign(struct assignment *ret, int *ret_value_fd);
 /* In a child, at its end: reports its pages, and ends it. */

@@ -318,6 +318,7 @@ int template_serve(int socket, int plan_fd, const char *name, const struct templ
 	clear_dead_stack();
 	if (sigsetjmp(serving.resume, 0)) {
 		restore_process();
+		rehearsal_read_ahead();
 		template_exit_begin(serving.spec.parks);
 		*ret_start = serving.start;
 		return 0;

@@ -99,6 +99,46 @@ static int write_and_report(char *at, int pipe)
 	return hot_pages_report(pipe) < 0;
 }
 
+static int read_and_report(char *at, int pipe)
+{
+	(void)*(volatile char *)(at + 33 * PAGE);
+	return hot_pages_report(pipe) < 0;
+}
+
+/* A page of a file that only the child has read: its window is among those that are read. */
+static void test_read_pages(void **state)
+{
+	struct hot_pages *pages = *state;
+	const volatile char *found[1024];
+	_cleanup_close_ int reader = -1;
+	_cleanup_close_ int writer = -1;
+	_cleanup_close_ int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	char *at = mmap(NULL, PAGES * PAGE, PROT_READ, MAP_PRIVATE, file, 0);
+	unsigned windows = 0;
+
+	assert_true(at != MAP_FAILED);
+	make_pipe(&reader, &writer);
+	assert_int_equal(in_child(read_and_report, at, writer), 0);
+	close_fd(&writer);
+	assert_int_equal(hot_pages_read(reader, WAIT_MS, pages), 0);
+	size_t count = hot_pages_read_ones(pages, found, 1024);
+	assert_true(count > 0 && count < 1024);
+	for (size_t i = 0; i < count; i++) {
+		const char *address = (const char *)(uintptr_t)found[i];
+		windows += address >= at && address < at + PAGES * PAGE;
+	}
+	/* A fault may map more than one window, but not all of them. */
+	assert_in_range(windows, 1, PAGES / 16);
+	assert_int_equal(hot_pages_read_ones(pages, found, 1), 1);
+	munmap(at, PAGES * PAGE);
+	/* An address that is not mapped here is left out. */
+	size_t left = hot_pages_read_ones(pages, found, 1024);
+	for (size_t i = 0; i < left; i++) {
+		const char *address = (const char *)(uintptr_t)found[i];
+		assert_false(address >= at && address < at + PAGES * PAGE);
+	}
+}
+
 static void test_report(void **state)
 {
 	struct hot_pages *pages = *state;
@@ -288,6 +328,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_report, make_pages, drop_pages),
+		cmocka_unit_test_setup_teardown(test_read_pages, make_pages, drop_pages),
 		cmocka_unit_test_setup_teardown(test_reports_of_other_sizes, make_pages,
 						drop_pages),
 		cmocka_unit_test_setup_teardown(test_report_that_never_ends, make_pages,
