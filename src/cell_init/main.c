@@ -90,8 +90,12 @@ __attribute__((used, noreturn)) static void begin(char **stack)
 		.payload_pidfd = -1,
 	};
 
-	/* Not traceable: exec has made it so. */
+	/* Not traceable: exec has made it so. No earlier than that the payload goes on. */
 	sys_raw(SYS_prctl, PR_SET_DUMPABLE, 0, 0);
+	if (sys_raw(SYS_write, INIT_PROGRAM_LEFT, (long)"", 1) != 1) {
+		init_rest_die(&rest, 0, EPIPE);
+	}
+	sys_raw(SYS_close, INIT_PROGRAM_LEFT, 0, 0);
 	sys_raw(SYS_prctl, PR_SET_NAME, (long)"brig-init", 0);
 	if (*(long *)(void *)stack != INIT_PROGRAM_ARGS) {
 		init_rest_die(&rest, 0, EINVAL);

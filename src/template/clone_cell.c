@@ -3,16 +3,16 @@
  * Clones of a template: see clone_cell.h.
  *
  * A clone runs on a stack of its own, and so does the payload process that it starts in its memory,
- * until that continues on the template's stack. The kernel clears `inside` when the clone leaves
- * the memory by exec (CLONE_CHILD_CLEARTID).
+ * until that continues on the template's stack. It does so when brig-init's program, which the clone
+ * executes, has sent it a byte: then the memory is its own.
  */
 #include "template/clone_cell.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "kernel/sys.h"
 
@@ -25,7 +25,6 @@
 static struct {
 	char *stacks; /* NULL: none */
 	struct cell twin;
-	int inside; /* 1: the clone has not left its memory to the payload process */
 } sharing;
 
 int clone_cell_prepare(void)
@@ -53,13 +52,12 @@ static int clone_main(void *cell)
 /* Without namespaces of its own a signal's handler could run in it: they are blocked. */
 static int clone_with_stacks(struct cell *cell, uint64_t namespaces, int *ret_pidfd)
 {
-	int flags = (int)namespaces | CLONE_PARENT | CLONE_PIDFD | CLONE_CHILD_CLEARTID;
+	int flags = (int)namespaces | CLONE_PARENT | CLONE_PIDFD;
 	char *end = sharing.stacks + STACKS_BYTES;
 
 	cell->twin = &sharing.twin;
 	cell->twin_stack = end - STACKS_BYTES / 2;
-	sharing.inside = 1;
-	int pid = clone(clone_main, end, flags, cell, ret_pidfd, NULL, &sharing.inside);
+	int pid = clone(clone_main, end, flags, cell, ret_pidfd);
 	return pid < 0 ? -errno : pid;
 }
 
@@ -93,13 +91,21 @@ int clone_cell(struct cell *cell, uint64_t namespaces, int *ret_pidfd)
 
 struct cell *clone_cell_settle(struct cell *cell)
 {
+	char byte;
+	ssize_t n;
+
 	if (!cell->twin) {
 		return cell;
 	}
-	/* A filter may refuse to wait: then this loop does. */
-	while (__atomic_load_n(&sharing.inside, __ATOMIC_ACQUIRE)) {
-		sys_raw5(SYS_futex, (long)&sharing.inside, FUTEX_WAIT, 1, 0, 0);
+	/* If the clone fails, this process dies with it. */
+	do {
+		n = read(cell->twin->left[0], &byte, 1);
+	} while (n < 0 && errno == EINTR);
+	if (n != 1) {
+		_exit(127);
 	}
+	close(cell->twin->left[0]);
+	close(cell->twin->left[1]);
 	/* They have numbers of the host, which set-up has used. */
 	munmap(sharing.stacks, STACKS_BYTES);
 	return cell->twin;

@@ -36,7 +36,7 @@
 #define STEP    "4" /* that init carries out */
 #define ENDED   125
 
-/* The warden's side. Descriptors of the other side are high: 3 and 4 are init's. */
+/* The warden's side. Descriptors of the other side are high: 3 to 5 are init's. */
 struct side {
 	int control;
 	int reports; /* the payload's end */
@@ -68,7 +68,8 @@ static _Noreturn void be_payload(int life, int later, char child)
 	_exit(7);
 }
 
-static _Noreturn void be_init(int image, int control, int reports, const char *const *words)
+static _Noreturn void be_init(int image, int control, int reports, int left,
+			      const char *const *words)
 {
 	const char *argv[8] = { "brig-init" };
 	const char *const envp[] = { NULL };
@@ -81,6 +82,7 @@ static _Noreturn void be_init(int image, int control, int reports, const char *c
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	dup2(control, INIT_PROGRAM_CONTROL);
 	dup2(reports, INIT_PROGRAM_REPORTS);
+	dup2(left, INIT_PROGRAM_LEFT);
 	syscall(SYS_close_range, INIT_PROGRAM_FDS_END, ~0u, 4 /* close-on-exec */);
 	syscall(SYS_close_range, 0, 2, 0);
 	syscall(SYS_execveat, image, "", argv, envp, AT_EMPTY_PATH);
@@ -89,7 +91,7 @@ static _Noreturn void be_init(int image, int control, int reports, const char *c
 
 static void start(struct side *side, const char *state, char child, bool all_words)
 {
-	int control[2], reports[2], life[2], later[2];
+	int control[2], reports[2], life[2], later[2], left[2];
 	int image = memfile_make("brig-init", cell_init_image, cell_init_image_size);
 
 	assert_true(image >= 0);
@@ -97,11 +99,13 @@ static void start(struct side *side, const char *state, char child, bool all_wor
 	assert_int_equal(pipe2(reports, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(life, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(later, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(left, O_CLOEXEC), 0);
 	for (int i = 0; i < 2; i++) {
 		control[i] = high(control[i]);
 		reports[i] = high(reports[i]);
 		life[i] = high(life[i]);
 		later[i] = high(later[i]);
+		left[i] = high(left[i]);
 	}
 	image = high(image);
 	pid_t init = fork();
@@ -120,13 +124,17 @@ static void start(struct side *side, const char *state, char child, bool all_wor
 		}
 		snprintf(pid, sizeof(pid), "%d", payload);
 		const char *const words[] = { pid, "9", STEP, all_words ? state : NULL, NULL };
-		be_init(image, control[1], reports[0], words);
+		be_init(image, control[1], reports[0], left[1], words);
 	}
 	close(control[1]);
 	close(reports[0]);
 	close(life[0]);
 	close(later[0]);
 	close(image);
+	close(left[1]);
+	char byte = 1;
+	assert_int_equal(read(left[0], &byte, 1), 1);
+	close(left[0]);
 	*side = (struct side){ control[0], reports[1], life[1], later[1], init };
 }
 

@@ -60,10 +60,10 @@ struct cell {
 	int value_fd;      /* the file for the program's value; -1: none */
 	int channel_fd;    /* made ahead: its end of a session's channel; -1: none */
 	/* Of a template's clone whose payload process gets its memory: see payload_start.c. */
-	struct cell
-		*twin; /* the payload's own copy of all this; NULL: it gets a copy of the memory */
-	char *twin_stack;             /* its stack: the end */
-	int init_image;               /* the program that pid 1 becomes; -1: it stays what it is */
+	struct cell *twin; /* the payload's own copy of all this; NULL: it gets one of the memory */
+	char *twin_stack;  /* its stack: the end */
+	int left[2];       /* brig-init's program -> payload: the memory is the payload's alone */
+	int init_image;    /* the program that pid 1 becomes; -1: it stays what it is */
 	struct assignment assignment; /* in the payload */
 	/* Set in a template: continues a sealed payload that does not exec; does not return. */
 	void (*resumed)(struct cell *cell);

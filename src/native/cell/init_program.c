@@ -48,7 +48,7 @@ static int lift(int *fd)
 /* In a table of our own: the payload has not yet closed what we close. */
 static int arrange(struct cell *cell)
 {
-	int *own[] = { &cell->control, &cell->report_pipe[0], &cell->init_image };
+	int *own[] = { &cell->control, &cell->report_pipe[0], &cell->left[1], &cell->init_image };
 
 	if (unshare(CLONE_FILES) < 0) {
 		return -errno;
@@ -64,6 +64,10 @@ static int arrange(struct cell *cell)
 		return r;
 	}
 	r = place(&cell->report_pipe[0], INIT_PROGRAM_REPORTS);
+	if (r < 0) {
+		return r;
+	}
+	r = place(&cell->left[1], INIT_PROGRAM_LEFT);
 	if (r < 0) {
 		return r;
 	}

@@ -12,7 +12,8 @@
 /* Its descriptors. */
 #define INIT_PROGRAM_CONTROL 3
 #define INIT_PROGRAM_REPORTS 4
-#define INIT_PROGRAM_FDS_END 5
+#define INIT_PROGRAM_LEFT    5 /* one byte, to the payload: it has the memory for itself */
+#define INIT_PROGRAM_FDS_END 6
 
 /* The number of its arguments, its name included. */
 #define INIT_PROGRAM_ARGS 5

@@ -97,13 +97,15 @@ int step_spawn(struct cell *cell, const struct step *step)
 {
 	(void)step;
 	/* Pipes: a socket would belong to the cell's network, where the program could see it. */
+	cell->left[0] = cell->left[1] = -1;
 	if (pipe2(cell->report_pipe, O_CLOEXEC) < 0 ||
-	    (cell->go[0] < 0 && pipe2(cell->go, O_CLOEXEC) < 0)) {
+	    (cell->go[0] < 0 && pipe2(cell->go, O_CLOEXEC) < 0) ||
+	    (cell->twin && pipe2(cell->left, O_CLOEXEC) < 0)) {
 		return -errno;
 	}
 	int *ends[] = { &cell->report_pipe[0], &cell->report_pipe[1], &cell->go[0],
 			&cell->go[1],          &cell->assignment_fd,  &cell->value_fd,
-			&cell->channel_fd };
+			&cell->channel_fd,     &cell->left[0],        &cell->left[1] };
 	int r = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(ends) && r == 0; i++) {
 		r = *ends[i] < 0 ? 0 : make_room(ends[i]);
