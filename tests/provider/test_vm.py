@@ -288,7 +288,8 @@ def test_a_machine_that_is_heard_late(machine, tmp_path):
     code = ("open('out/large', 'wb').write(bytes(range(256)) * 8192)\n"
             "print('written', flush=True)\nprint('x' * 200000, end='')")
     words = machine.words("--lang", "python", "--out", "out/**", "--out-dir", tmp_path, "-c", code)
-    with subprocess.Popen(words, stdout=subprocess.PIPE) as run:
+    # Without a buffer, which communicate() would not look into.
+    with subprocess.Popen(words, stdout=subprocess.PIPE, bufsize=0) as run:
         assert run.stdout.readline() == b"written\n"
         run.send_signal(signal.SIGSTOP)
         time.sleep(3)
