@@ -343,6 +343,13 @@ static int start_error(struct place *place)
 	return r;
 }
 
+static int truncate_log(struct place *place, off_t size)
+{
+	_cleanup_close_ int fd = openat(place->dir, log_names[0], O_WRONLY | O_CLOEXEC);
+
+	return ftruncate(fd, size);
+}
+
 static void flip(struct place *place, off_t at)
 {
 	unsigned char byte;
@@ -381,6 +388,75 @@ static void damaged(void **state)
 static void one_more_run(struct place *place)
 {
 	assert_int_equal(begin_fixed(place, RUNS), 0);
+}
+
+/* The second file, as it was after `before` records of the first: one run has begun. */
+static void make_second(struct place *place, uint64_t before, const char *boot)
+{
+	const struct ledger_text texts[BEGIN_FIELDS] = {
+		[BEGIN_ID] = { "01ARZ3NDEKTSV4RRFFQ69G0077", 26 },
+		[BEGIN_TENANT] = { "one", 3 },
+		[BEGIN_CALLER] = { "uid:1000", 8 },
+	};
+	struct buf form = { 0 }, out = { 0 };
+	struct log_file file;
+
+	ledger_form_pack(&ledger_forms[LEDGER_BEGIN], texts, &form);
+	struct log_record record = { .size = (uint32_t)form.size, .kind = LEDGER_BEGIN };
+	assert_int_equal(log_file_make(&file, place->dir, log_names[1], before + 1, boot, false), 0);
+	log_file_add(&file, &record, form.data, &out);
+	assert_int_equal(log_file_write(&file, &out, false), 0);
+	log_file_done(&file);
+	buf_done(&form);
+	buf_done(&out);
+}
+
+/* Two files, and the first has lost its end: with the power, or in a way that is an error. */
+static void cut_before_the_other(void **state)
+{
+	struct place *place = *state;
+	uint64_t records = 2 * RUNS - 1;
+	struct stat info;
+
+	place->options.boot = "today";
+	killed_after(place, some_runs);
+	make_second(place, records + 1, "today");
+	place->options.boot = "tomorrow";
+	assert_int_equal(start_error(place), -EBADMSG); /* nothing was cut */
+	assert_int_equal(fstatat(place->dir, log_names[0], &info, 0), 0);
+	assert_int_equal(truncate_log(place, info.st_size - 10), 0);
+	place->options.boot = "today";
+	assert_int_equal(start_error(place), -EBADMSG); /* a death loses nothing in the middle */
+	place->options.boot = "tomorrow";
+	start(place);
+	assert_string_equal(status_of(place, 77), "lost");
+	assert_string_equal(status_of(place, 0), "ok");
+	/* The numbers go on behind the gap. */
+	killed_after(place, one_more_run);
+	start(place);
+	assert_string_equal(status_of(place, RUNS), "lost");
+	/* The same with a first file of which nothing is left. */
+	stop(place);
+	int64_t logged = count_of(place, "SELECT sequence FROM logged");
+	make_second(place, (uint64_t)logged + 5, "today");
+	assert_int_equal(start_error(place), -EBADMSG);
+	int fd = openat(place->dir, log_names[0], O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	close(fd);
+	start(place);
+}
+
+static void no_file(void **state)
+{
+	struct place *place = *state;
+
+	stop(place);
+	assert_int_equal(mkfifoat(place->dir, log_names[0], 0600), 0);
+	assert_int_equal(start_error(place), -EBADMSG);
+	unlinkat(place->dir, log_names[0], 0);
+	assert_int_equal(symlinkat(STORE_NAME, place->dir, log_names[0]), 0);
+	assert_int_equal(start_error(place), -ELOOP);
+	unlinkat(place->dir, log_names[0], 0);
+	start(place);
 }
 
 /* The database is older than the log: the calls between them are nowhere. */
@@ -517,6 +593,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stored_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(cut_anywhere, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(damaged, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(cut_before_the_other, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_file, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(records_are_missing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(read_at_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(bounded, set_up, tear_down),

@@ -190,6 +190,8 @@ struct replay {
 	struct ledger_role *role;
 	int fd;           /* owned; -1 */
 	const char *name; /* of the file */
+	bool cut;         /* its end is not whole */
+	bool after_cut;   /* so is that of the other file, which was before it */
 	struct log_reader reader;
 };
 
@@ -240,6 +242,25 @@ static int missing(const struct replay *replay, uint64_t from, uint64_t to,
 	return -EBADMSG;
 }
 
+/*
+ * A loss of power may have kept this file, and not the end of the one before it, that was written
+ * to earlier. What is left is stored: an end without a beginning is refused, and reported.
+ */
+static bool go_on_after_gap(const struct replay *replay, uint64_t sequence)
+{
+	struct backlog *backlog = &replay->role->backlog;
+	char text[128];
+
+	if (!replay->after_cut || !written_before_boot(replay)) {
+		return false;
+	}
+	(void)snprintf(text, sizeof(text), "%" PRIu64 " records before %s were lost with the power",
+		       sequence - backlog->next, replay->name);
+	role_note(replay->role, true, "log.cut", text);
+	backlog->next = sequence;
+	return true;
+}
+
 /* One that the store has not is added; when there are enough of them they are stored. */
 static int take_record(const struct replay *replay, const struct log_record *record,
 		       struct brig_error *error)
@@ -249,7 +270,7 @@ static int take_record(const struct replay *replay, const struct log_record *rec
 	if (record->sequence < backlog->next) {
 		return 0;
 	}
-	if (record->sequence > backlog->next) {
+	if (record->sequence > backlog->next && !go_on_after_gap(replay, record->sequence)) {
 		return missing(replay, backlog->next - 1, record->sequence, error);
 	}
 	int r = backlog_read(backlog, record, replay->reader.form);
@@ -274,17 +295,18 @@ static int read_records(struct replay *replay, struct brig_error *error)
 	if (end < 0) {
 		return error_errno(error, BRIG_E_SYSTEM, -end, "%s cannot be read", replay->name);
 	}
-	bool cut = end == LOG_TORN || (end == LOG_DAMAGED && written_before_boot(replay));
-	if (cut) {
+	replay->cut = end == LOG_TORN || (end == LOG_DAMAGED && written_before_boot(replay));
+	if (replay->cut) {
 		tell_cut(replay, end == LOG_DAMAGED);
 	}
-	return end == LOG_END || cut ? 0 : damaged(replay, error);
+	return end == LOG_END || replay->cut ? 0 : damaged(replay, error);
 }
 
 /* 1: it has records. */
 static int open_file(struct replay *replay, int dir, struct brig_error *error)
 {
-	replay->fd = openat(dir, replay->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	/* A pipe is no log; opening one must not wait. */
+	replay->fd = openat(dir, replay->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (replay->fd < 0) {
 		return errno == ENOENT ? 0
 				       : error_errno(error, BRIG_E_SYSTEM, errno,
@@ -294,6 +316,7 @@ static int open_file(struct replay *replay, int dir, struct brig_error *error)
 	if (r < 0) {
 		return error_errno(error, BRIG_E_SYSTEM, -r, "%s cannot be read", replay->name);
 	}
+	replay->cut = r == LOG_TORN;
 	return r == LOG_DAMAGED ? damaged(replay, error) : r == LOG_END;
 }
 
@@ -313,6 +336,8 @@ static int replay_files(struct replay replays[LOG_FILES], int dir, struct brig_e
 							 replays[0].reader.header.first);
 	for (unsigned i = 0; i < LOG_FILES; i++) {
 		unsigned which = (first + i) % LOG_FILES;
+
+		replays[which].after_cut = replays[(which + 1) % LOG_FILES].cut;
 		int r = have[which] ? read_records(&replays[which], error) : 0;
 		if (r < 0) {
 			return r;
