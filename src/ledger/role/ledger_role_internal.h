@@ -95,12 +95,15 @@ void role_flushed(void *user, int result); /* by the flusher */
 /* After a commit: signing, flushing, deleting, if they are due. */
 void role_committed(struct ledger_role *role);
 
-/* --- ledger_role_backlog.c --- */
+/* --- ledger_role_replay.c --- */
 
 /* Opens the log, and stores what the last ledger has left in it. */
 int role_backlog_open(struct ledger_role *role, int dir, struct brig_error *error);
 /* All of that is in the store: the log begins anew. */
 int role_backlog_begin(struct ledger_role *role, struct brig_error *error);
+
+/* --- ledger_role_backlog.c --- */
+
 /* Before the end: the last calls are stored. Those that cannot be stay in the log. */
 void role_backlog_end(struct ledger_role *role);
 /*
