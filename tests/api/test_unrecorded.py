@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A full ledger: completed runs are not forgotten, and no response is wrong."""
 
+import json
 import os
 import resource
 import signal
@@ -116,6 +117,26 @@ def test_recorded_as_soon_as_there_is_room(house):
                    "as before")
     assert house.roles() == house.before
     assert house.stop() == 0
+
+
+@pytest.mark.user  # a full tmpfs may have room for one short record more
+def test_beginning_without_room(house):
+    """The first run on a full disk is begun before the ledger can say so: nothing of it is lost."""
+    client = house.client
+    house.disk.fill()
+    answer = client.ask("POST", "/v1/execute", {"code": "print(1)"})
+    assert answer.code == "ledger_unavailable" and "it ran" in answer.json()["detail"], answer.body
+    waited = answer.header("Location")
+    house.disk.empty()
+    serve.wait_for(lambda: client.ask("GET", waited).status == 200, 15, waited)
+    record = client.ask("GET", waited).json()
+    assert record["status"] == "ok" and record["result"]["stdout"] == "1\n", record
+    assert unrecorded(client) == 0
+    entries = subprocess.run([BRIG, "audit", "list", "--json", "--state", house.state], text=True,
+                             capture_output=True, timeout=30, check=True).stdout.splitlines()
+    kinds = [json.loads(line)["kind"] for line in entries if record["id"] in line]
+    assert kinds == ["execution.accepted", "execution.ended"], entries
+    assert house.roles() == house.before
 
 
 def test_short_shortage_is_not_noticed(house):

@@ -187,7 +187,8 @@ static void start_recorded(struct execution *execution)
 /*
  * A client waits, and a crash ends the run for good: the call is sent first, so that the warden has
  * begun before the ledger needs a processor. The record follows in any case, also of a call that
- * failed. A record that cannot be sent at all is noticed before the call, but for a lack of memory.
+ * failed. A record that cannot be sent at all is noticed before the call, but for a lack of memory;
+ * one that the ledger has no room for is sent again with that of the end.
  */
 static void start_at_once(struct execution *execution)
 {
@@ -200,6 +201,9 @@ static void start_at_once(struct execution *execution)
 	if (r < 0) {
 		unrecorded_start(execution, r);
 		return;
+	}
+	if (!known) {
+		record_begin_keep(execution);
 	}
 	bool sent = send_call(execution, &run, &error) == 0;
 	if (known) {

@@ -46,6 +46,12 @@ struct execution {
 	struct block *request; /* a reference: the body, to run it again after a crash */
 	size_t request_size;
 	struct execution_request *execution_request; /* owned until it runs */
+	/*
+	 * For the record of its beginning, which the ledger may have no room for: it is sent again
+	 * with that of the end.
+	 */
+	char begin_session[65], begin_language[65], begin_policy[161];
+	bool begin_again; /* the ledger does not know it */
 	struct execution_listener
 		*body_listener; /* the listener whose exchange counts the body's bytes; or NULL */
 	size_t body_size; /* these bytes; 0: they are counted elsewhere, such as queued ones */

@@ -49,17 +49,28 @@ void record_digests(struct execution *execution, const struct submission *submis
 	sha256_hex(&hash, execution->digest);
 }
 
+static const char *policy_of(const struct engine_call *call)
+{
+	return call->run.policy ? call->run.policy : "default";
+}
+
+static const char *if_any(const char *text)
+{
+	return text[0] ? text : NULL;
+}
+
 static struct ledger_execution record_of(const struct execution *execution)
 {
-	const struct engine_call *call = &execution->execution_request->call;
+	const struct engine_call *call =
+		execution->execution_request ? &execution->execution_request->call : NULL;
 
 	return (struct ledger_execution){
 		.id = execution->id,
 		.tenant = execution->tenant,
 		.caller = execution->caller,
-		.session = call->session,
-		.language = call->run.language,
-		.policy = call->run.policy ? call->run.policy : "default",
+		.session = call ? call->session : if_any(execution->begin_session),
+		.language = call ? call->run.language : if_any(execution->begin_language),
+		.policy = call ? policy_of(call) : if_any(execution->begin_policy),
 		.code_sha256 = execution->code_sha256,
 		.request = execution->request,
 		.queued = execution->kind == EXECUTION_QUEUED || execution->key,
@@ -83,6 +94,26 @@ int record_begin(struct execution *execution, ledger_done *done, void *user)
 	block_unref(execution->request);
 	execution->request = NULL;
 	return r;
+}
+
+static void keep_text(char *out, size_t size, const char *text)
+{
+	out[0] = '\0';
+	(void)strncat(out, text ? text : "", size - 1);
+}
+
+void record_begin_keep(struct execution *execution)
+{
+	const struct engine_call *call = &execution->execution_request->call;
+
+	keep_text(execution->begin_session, sizeof(execution->begin_session), call->session);
+	keep_text(execution->begin_language, sizeof(execution->begin_language), call->run.language);
+	keep_text(execution->begin_policy, sizeof(execution->begin_policy), policy_of(call));
+}
+
+bool record_unbegun(const struct execution *execution, const struct brig_error *error)
+{
+	return error->code == BRIG_E_INPUT && error->errnum == ENOENT && execution->begin_policy[0];
 }
 
 int record_refused(int r, struct problem *problem)

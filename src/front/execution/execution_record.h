@@ -10,6 +10,10 @@ void record_digests(struct execution *execution, const struct submission *submis
 /* 0, or why record_begin() would fail now. */
 int record_begin_check(const struct execution *execution);
 int record_begin(struct execution *execution, ledger_done *done, void *user);
+/* Keeps what record_begin() needs of the request: it can be called again without it. */
+void record_begin_keep(struct execution *execution);
+/* The ledger has refused its end, since it has no record of its beginning. */
+bool record_unbegun(const struct execution *execution, const struct brig_error *error);
 /* Why a call to the ledger could not be sent: an error of the caller, or no room now. */
 int record_refused(int r, struct problem *problem);
 /* Notes the ledger's answer to a record; and checks whether it can be expected to take another. */

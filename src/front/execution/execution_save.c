@@ -110,16 +110,35 @@ static void keep(struct execution *execution, const struct brig_error *error)
 static void saved(void *user, const struct brig_error *error, const char *data, size_t size);
 static void settle(struct execution *execution, const struct brig_error *error);
 
+static void begun_again(void *user, const struct brig_error *error, const char *data, size_t size)
+{
+	(void)data;
+	(void)size;
+	record_ledger_answer(user, error);
+}
+
+/* The beginning, if the ledger had no room for it, and the end behind it. */
+static int send_end(struct execution *execution)
+{
+	struct front *front = execution->front;
+	int r = execution->begin_again ? record_begin(execution, begun_again, front) : 0;
+
+	if (r < 0) {
+		return r;
+	}
+	execution->begin_again = false;
+	return execution->result.block
+		       ? ledger_ended_block(front->ledger, execution->id, execution->result.block,
+					    saved, execution)
+		       : ledger_ended(front->ledger, execution->id, execution->failure.data,
+				      execution->failure.size, saved, execution);
+}
+
 static void try_again(void *user)
 {
 	struct execution *execution = user;
 	struct brig_error failure = { .code = BRIG_E_SYSTEM, .errnum = ENOBUFS };
-	struct ledger *ledger = execution->front->ledger;
-	int r = execution->result.block
-			? ledger_ended_block(ledger, execution->id, execution->result.block, saved,
-					     execution)
-			: ledger_ended(ledger, execution->id, execution->failure.data,
-				       execution->failure.size, saved, execution);
+	int r = send_end(execution);
 
 	if (r < 0) {
 		/* A shortage may be over later; a wrong record stays wrong. */
@@ -178,6 +197,15 @@ static void saved(void *user, const struct brig_error *error, const char *data, 
 	(void)data;
 	(void)size;
 	record_ledger_answer(execution->front, error);
+	if (error && record_unbegun(execution, error)) {
+		struct brig_error failure = *error;
+
+		/* It ran: the ledger must have both. */
+		execution->begin_again = true;
+		failure.code = BRIG_E_SYSTEM;
+		settle(execution, &failure);
+		return;
+	}
 	settle(execution, error);
 }
 
