@@ -89,6 +89,15 @@ int audit_log_wait(const char *path, struct audit_file *file, struct brig_error 
 	const struct timespec nap = { .tv_nsec = NAP_NS };
 	_cleanup_close_ int dir = open_parent(path);
 	uint64_t last = dir < 0 ? 0 : last_in_log(dir);
+
+	/*
+	 * The snapshot is from before that: since then the ledger may have stored calls, and
+	 * removed the file that they were in.
+	 */
+	int fresh = dir >= 0 && ledger_runs(dir) ? audit_file_again(file, error) : 0;
+	if (fresh < 0) {
+		return fresh;
+	}
 	uint64_t stored = last ? last_stored(file->db) : 0;
 
 	for (int i = 0; stored < last && i < NAPS && ledger_runs(dir); i++) {
