@@ -321,6 +321,15 @@ static void ready(void *user, uint32_t events)
 	}
 }
 
+void message_peer_drain(struct message_peer *peer, unsigned most)
+{
+	const char *why = NULL;
+
+	while (most > 0 && receive_record(peer, &why) > 0) {
+		most--;
+	}
+}
+
 int message_peer_new(struct loop *loop, int socket, const struct message_rule *rules, size_t count,
 		     void (*gone)(void *user, const char *why), void *user,
 		     struct message_peer **ret)

@@ -44,6 +44,11 @@ struct message_peer;
 int message_peer_new(struct loop *loop, int socket, const struct message_rule *rules, size_t count,
 		     void (*gone)(void *user, const char *why), void *user,
 		     struct message_peer **ret);
+/*
+ * Takes at most `most` messages that wait, without the loop: it has ended. Their rules must not
+ * free the peer.
+ */
+void message_peer_drain(struct message_peer *peer, unsigned most);
 void message_peer_free(struct message_peer *peer);
 /*
  * Both never block: a message that the socket has no room for waits in a queue, with copies of the

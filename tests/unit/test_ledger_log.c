@@ -573,6 +573,26 @@ static void files_take_turns(void **state)
 	start_again(place);
 }
 
+/* Calls that were sent, and not read when the role has to end: none is lost. */
+static void sent_before_the_end(void **state)
+{
+	struct place *place = *state;
+	char id[27];
+	struct ledger_execution execution = { .id = id, .tenant = "one", .caller = "uid:1000" };
+
+	for (unsigned i = 0; i < RUNS; i++) {
+		fixed_id(id, i);
+		assert_int_equal(ledger_begin(place->ledger, &execution, done, place), 0);
+	}
+	fixed_id(id, 0);
+	assert_int_equal(ledger_ended(place->ledger, id, OK, strlen(OK), done, place), 0);
+	start_again(place);
+	assert_string_equal(status_of(place, 0), "ok");
+	for (unsigned i = 1; i < RUNS; i++) {
+		assert_string_equal(status_of(place, i), "lost");
+	}
+}
+
 static void durable(void **state)
 {
 	struct place *place = *state;
@@ -601,6 +621,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(read_at_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(bounded, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(files_take_turns, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sent_before_the_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(durable, set_up, tear_down),
 	};
 

@@ -421,6 +421,8 @@ void ledger_role_free(struct ledger_role *role)
 		return;
 	}
 	if (role->peer) { /* it was up: a clean stop */
+		/* Runs have begun whose records were sent before the front or the warden died. */
+		message_peer_drain(role->peer, LEDGER_CALLS_MAX);
 		role_commit_now(role);
 		role_long_finish(role);
 		role_backlog_end(role);
