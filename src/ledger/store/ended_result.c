@@ -25,12 +25,15 @@ int ended_result_read(struct ended_result *result, const char *id, const char *d
 	*result = (struct ended_result){ .data = data, .json = data, .size = size };
 	int r = read_all(result);
 
-	if (r < 0) {
-		ended_result_done(result);
-		return error_set(error, BRIG_E_INPUT, r == -ENOMEM ? ENOMEM : EPROTO,
-				 "execution %s: the result is invalid", id);
+	if (r >= 0) {
+		return 0;
 	}
-	return 0;
+	ended_result_done(result);
+	/* An end that is invalid is never sent again; one without memory must be. */
+	return r == -ENOMEM ? error_set(error, BRIG_E_SYSTEM, ENOMEM,
+					"execution %s: no memory for its result", id)
+			    : error_set(error, BRIG_E_INPUT, EPROTO,
+					"execution %s: the result is invalid", id);
 }
 
 void ended_result_done(struct ended_result *result)
