@@ -3,8 +3,8 @@
  * Clones of a template: see clone_cell.h.
  *
  * A clone runs on a stack of its own, and so does the payload process that it starts in its memory,
- * until that continues on the template's stack. It does so when brig-init's program, which the clone
- * executes, has sent it a byte: then the memory is its own.
+ * until that continues on the stack of the template. It does so when the program that the clone
+ * executes has sent it a byte: then the memory is its own.
  */
 #include "template/clone_cell.h"
 
