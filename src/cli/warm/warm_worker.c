@@ -134,7 +134,6 @@ static void become_nobody(void)
 	ignore(~UINT64_C(0) & ~(UINT64_C(1) << (SIGCHLD - 1)));
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	ignore(0);
 	umask(077);
 	environ = run_context_environment(); /* for the pools */
 	if (open_streams() < 0 || chdir("/") < 0) {
@@ -205,6 +204,8 @@ static bool take_job(char *buffer)
 		do_job(&job);
 	}
 	job_done(&job);
+	/* Not earlier: a signal of the client could end the worker before its last answer. */
+	ignore(0);
 	explicit_bzero(buffer, (size_t)n); /* the client's variables */
 	return true;
 }
@@ -243,6 +244,7 @@ _Noreturn void warm_worker_main(int channel, pid_t service)
 		_exit(STATUS_ERROR);
 	}
 	become_nobody();
+	ignore(0);
 	run_context_keep();
 	do {
 		wait_for_job();
