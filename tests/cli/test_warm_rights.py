@@ -10,6 +10,7 @@ import contextlib
 import os
 import random
 import resource
+import signal
 import socket
 import struct
 import subprocess
@@ -234,6 +235,8 @@ def proof_of(service):
 def answer(link):
     try:
         data = link.recv(4096)
+    except ConnectionResetError:
+        data = link.recv(4096)  # the service has left a message unread; its answer comes next
     except ConnectionError:
         return None, ""
     if not data:
@@ -303,6 +306,98 @@ def test_malformed_requests(service, count):
                 os.close(fd)
     with service.taken():
         assert service.run("-c", PRINT).stdout == b"42\n"
+
+
+def test_a_descriptor_that_is_slow_to_close(service):
+    """The service does not wait for a connection that lingers: it would for 600 seconds here."""
+    for before in ([], [request(op=GREET, argv=())], [request(magic=1)], [b""]):
+        sender = os.fork()
+        if sender == 0:
+            try:
+                send_lingering(service, before)
+            finally:
+                os._exit(0)  # a process that ends does not wait
+        os.waitpid(sender, 0)
+        with service.taken():
+            assert service.run("-c", PRINT).stdout == b"42\n"
+
+
+def send_lingering(service, before):
+    near, far = lingering()
+    link = connect(service)
+    for message in before:
+        link.send(message)
+    send(link, request(), [near.fileno(), far.fileno()])
+    os._exit(0)
+
+
+def lingering():
+    """Both ends of a connection that is full: the last close waits as long as they are together."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        near = socket.create_connection(listener.getsockname())
+        far, _ = listener.accept()
+    near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 600))
+    near.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            near.send(b"x" * 65536)
+    return near, far
+
+
+@NEEDS_ROOT
+def test_the_secret_of_a_later_process_with_the_number(service):
+    """A connection whose maker has ended tells nothing of the process that has its number now."""
+    link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    link.settimeout(30)
+    maker = os.fork()
+    if maker == 0:
+        link.connect(service.socket)
+        os._exit(0)
+    os.waitpid(maker, 0)
+    secret = os.memfd_create("brig-warm-" + "ef" * 16)
+    later = fork_with_number(maker)
+    if not later:
+        pytest.skip("the number is taken, or cannot be chosen")
+    try:
+        assert os.readlink(f"/proc/{maker}/fd/{secret}").startswith("/memfd:brig-warm-ef")
+        link.send(request(op=GREET, argv=(), value=secret))
+        assert answer(link) == (HELLO, "")
+    finally:
+        warm_service.kill(later)
+        os.waitpid(later, 0)
+        os.close(secret)
+        link.close()
+
+
+def test_a_kernel_that_names_no_peers():
+    """As those before Linux 6.5: there is no service, and the cause is told."""
+    prefix = ["strace", "-f", "-o", "/dev/null", "-e", "inject=getsockopt:error=ENOPROTOOPT"]
+    if not works(prefix):
+        pytest.skip("no strace")
+    own = Service(start=False)
+    done = subprocess.run([*prefix, BRIG, "warm", "serve"], env=own.env, capture_output=True,
+                          timeout=60, check=False)
+    assert (done.returncode, b"Linux 6.5" in done.stderr) == (125, True), done
+    own.stop()
+
+
+def fork_with_number(number):
+    """A child that waits, with this process number; None: it has another one each time."""
+    for _ in range(50):
+        try:
+            with open("/proc/sys/kernel/ns_last_pid", "w", encoding="ascii") as file:
+                file.write(str(number - 1))
+        except OSError:
+            return None
+        child = os.fork()
+        if child == 0:
+            if os.getpid() == number:
+                signal.pause()
+            os._exit(0)
+        if child == number:
+            return child
+        os.waitpid(child, 0)
+    return None
 
 
 def test_clients_that_never_send(service):
@@ -501,6 +596,19 @@ def test_a_directory_that_others_can_write_to():
     os.chmod(os.path.dirname(own.socket), 0o777)
     done = own.warm("start")
     assert (done.returncode, "not yours alone" in done.stderr) == (125, True)
+    assert f"chmod 700 {own.runtime}/brig\n" in done.stderr
+    own.stop()
+
+
+@NEEDS_ROOT
+def test_a_directory_of_another_user():
+    """As in /tmp: it is not this user who is to change its mode, or that of the one above."""
+    own = Service(start=False)
+    os.mkdir(os.path.dirname(own.socket), 0o700)
+    os.chown(os.path.dirname(own.socket), 65534, 65534)
+    done = own.warm("start")
+    assert (done.returncode, "not yours alone" in done.stderr) == (125, True)
+    assert "set XDG_RUNTIME_DIR" in done.stderr and "chmod" not in done.stderr
     own.stop()
 
 

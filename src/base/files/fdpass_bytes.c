@@ -35,7 +35,7 @@ int plain_socket_begin(int fd, bool empty, struct plain_socket *ret)
  * Looks at the next bytes. The kernel reports what has no room, and drops its own reference only:
  * that of the socket remains, so nothing is closed.
  */
-static ssize_t look(int fd, void *data, size_t size)
+ssize_t plain_socket_look(int fd, void *data, size_t size)
 {
 	struct iovec part = { .iov_base = data, .iov_len = size };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
@@ -46,7 +46,7 @@ static ssize_t look(int fd, void *data, size_t size)
 
 ssize_t plain_socket_receive(int fd, struct plain_socket *plain, void *data, size_t size)
 {
-	ssize_t n = plain->plain ? (ssize_t)size : look(fd, data, size);
+	ssize_t n = plain->plain ? (ssize_t)size : plain_socket_look(fd, data, size);
 
 	if (n > 0) {
 		/* No more than was seen. */
@@ -140,6 +140,15 @@ void plain_socket_close(int *fd)
 	if (is_plain(old)) {
 		close(old);
 	} else {
+		close_elsewhere(old);
+	}
+}
+
+void plain_socket_drop(int *fd)
+{
+	int old = TAKE_FD(*fd);
+
+	if (old >= 0) {
 		close_elsewhere(old);
 	}
 }

@@ -26,6 +26,13 @@ struct plain_socket {
 int plain_socket_begin(int fd, bool empty, struct plain_socket *ret);
 /* As recv() with MSG_DONTWAIT. -EPROTO: a descriptor comes with the next bytes. Else -errno. */
 ssize_t plain_socket_receive(int fd, struct plain_socket *plain, void *data, size_t size);
+/*
+ * Looks at the next bytes, or the next message, and leaves them where they are. -EPROTO: a
+ * descriptor comes with them; `data` has them all the same. Else -errno.
+ */
+ssize_t plain_socket_look(int fd, void *data, size_t size);
 /* Closes it, without waiting for anything that its peer has sent. -1 is fine. */
 void plain_socket_close(int *fd);
+/* The same for sockets of messages, and for those that listen: it costs a thread each time. */
+void plain_socket_drop(int *fd);
 #endif

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/files/fdpass.h"
+#include "base/files/fdpass_bytes.h"
 #include "cli/warm/warm_proof.h"
 #include "cli/warm/warm_workplace.h"
 
@@ -44,7 +45,10 @@ void warm_link_free(struct warm_link *link)
 	}
 	loop_remove(link->source);
 	loop_timer_clear(&link->deadline);
-	close_fd(&link->fd);
+	if (link->trusted) {
+		close_fd(&link->fd);
+	}
+	plain_socket_drop(&link->fd);
 	close_fd(&link->pidfd);
 	list_remove(&service->links, &link->node);
 	service->links_count--;
@@ -68,9 +72,6 @@ static const char *why_not(const struct warm_link *link, const struct warm_reque
 
 	if (sodium_memcmp(request->proof, service->proof, WARM_PROOF_SIZE) != 0) {
 		return "it may not trace the service";
-	}
-	if (link->pidfd < 0) {
-		return "the kernel is older than 6.5";
 	}
 	if (link->readable < 0) {
 		return "the service may not read what holds it";
@@ -97,10 +98,13 @@ static void run(struct warm_link *link, struct warm_request *request, size_t siz
 		size_t fds_count)
 {
 	struct warm_service *service = link->service;
-	const char *why = fds_count != WARM_FDS ? "an invalid request"
-			  : service->stopping   ? "the service stops"
-						: why_not(link, request);
+	const char *why = why_not(link, request);
 
+	link->trusted = !why;
+	why = why                     ? why
+	      : fds_count != WARM_FDS ? "an invalid request"
+	      : service->stopping     ? "the service stops"
+				      : NULL;
 	if (why) {
 		refuse(link, why);
 		return;
@@ -161,6 +165,10 @@ static void greet(struct warm_link *link, const struct warm_request *request)
 	char secret[WARM_PROOF_SIZE + 1] = "";
 
 	(void)warm_proof_read(link->pid, request->value, secret);
+	/* Else it may be the secret of a later process with its number, for a liar. */
+	if (!is_alive(link->pidfd)) {
+		secret[0] = '\0';
+	}
 	warm_link_answer(link->fd, WARM_HELLO, 0, secret);
 	link->readable = warm_facts_read(link->pid, &link->facts);
 }
@@ -220,9 +228,31 @@ static void hang_up(struct warm_link *link)
 	}
 }
 
-static void on_ready(void *user, uint32_t events)
+/*
+ * Looks at the next message before it is received: its descriptors would have to be closed here,
+ * and the last close of a hostile one can wait long (fdpass_bytes.h). So they are received from
+ * clients with our rights alone. False: the link is gone.
+ */
+static bool may_receive(struct warm_link *link)
 {
-	struct warm_link *link = user;
+	struct warm_request *request = (struct warm_request *)(void *)link->service->buffer;
+
+	*request = (struct warm_request){ 0 };
+	if (link->trusted ||
+	    plain_socket_look(link->fd, link->service->buffer, WARM_REQUEST_MAX) != -EPROTO) {
+		return true;
+	}
+	bool run = request->magic == WARM_MAGIC && request->op == WARM_RUN;
+	const char *why = run ? why_not(link, request) : "an invalid request";
+	if (why) {
+		link->service->filled = WARM_REQUEST_MAX;
+		refuse(link, why);
+	}
+	return !why;
+}
+
+static void receive(struct warm_link *link)
+{
 	int fds[WARM_FDS + 1];
 	union {
 		char room[CMSG_SPACE(sizeof(fds))];
@@ -235,7 +265,6 @@ static void on_ready(void *user, uint32_t events)
 				  .msg_controllen = sizeof(control.room) };
 	ssize_t n = recvmsg(link->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
-	(void)events;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 		return;
 	}
@@ -243,6 +272,7 @@ static void on_ready(void *user, uint32_t events)
 		hang_up(link);
 		return;
 	}
+	link->service->filled = (size_t)n;
 	size_t count = fdpass_take(&message, fds, ARRAY_SIZE(fds));
 	bool whole = !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
 	take_message(link, whole ? (size_t)n : 0, fds, count);
@@ -251,12 +281,45 @@ static void on_ready(void *user, uint32_t events)
 	}
 }
 
+static void on_ready(void *user, uint32_t events)
+{
+	struct warm_link *link = user;
+	struct warm_service *service = link->service;
+
+	(void)events;
+	if (may_receive(link)) {
+		receive(link);
+	}
+	/* The client's variables; those of its worker are in the worker's own memory. */
+	explicit_bzero(service->buffer, service->filled);
+	service->filled = 0;
+}
+
 static void on_deadline(void *user)
 {
 	warm_link_free(user);
 }
 
 /* --- new ones --------------------------------------------------------------------------------- */
+
+int warm_link_check(struct brig_error *err)
+{
+	int pair[2], pidfd = -1;
+	socklen_t size = sizeof(pidfd);
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot make a socket");
+	}
+	int r = getsockopt(pair[0], SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) < 0 ? -errno : 0;
+	close(pair[0]);
+	close(pair[1]);
+	close_fd(&pidfd);
+	if (r < 0) {
+		error_errno(err, BRIG_E_HOST, -r, "this kernel does not hold on to a client");
+		error_remedy(err, "brig warm needs Linux 6.5 or newer; without it runs are cold");
+	}
+	return r;
+}
 
 static int take_peer(struct warm_link *link)
 {
@@ -270,7 +333,7 @@ static int take_peer(struct warm_link *link)
 	link->pid = peer.pid;
 	if (getsockopt(link->fd, SOL_SOCKET, SO_PEERPIDFD, &link->pidfd, &pidfd_size) < 0) {
 		link->pidfd = -1;
-		return errno == ENOPROTOOPT ? 0 : -errno;
+		return -errno;
 	}
 	return 0;
 }
@@ -312,7 +375,7 @@ void warm_link_accept(struct warm_service *service)
 		if (service->links_count < WARM_LINKS_MAX) {
 			add(service, fd);
 		} else {
-			close(fd);
+			plain_socket_drop(&fd);
 		}
 	}
 }

@@ -95,8 +95,9 @@ static int open_signals(struct warm_service *service)
 
 static int open_service(struct warm_service *service, struct brig_error *err)
 {
-	int r = warm_proof_show(service->proof, err);
+	int r = warm_link_check(err);
 
+	r = r < 0 ? r : warm_proof_show(service->proof, err);
 	if (r < 0) {
 		return r;
 	}

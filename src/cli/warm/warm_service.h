@@ -40,8 +40,9 @@ struct warm_service {
 	uint64_t idle_ns;
 	struct loop_timer idle;
 	uint64_t runs, refused;
-	char why[64]; /* the last run was refused for this */
-	char *buffer; /* of WARM_REQUEST_MAX bytes */
+	char why[64];  /* the last run was refused for this */
+	char *buffer;  /* of WARM_REQUEST_MAX bytes */
+	size_t filled; /* of these, with a request */
 	bool stopping;
 };
 

@@ -49,11 +49,16 @@ int warm_socket_name(struct sockaddr_un *ret, struct brig_error *err)
 	return r;
 }
 
-static int bad_directory(const char *path, const char *why, struct brig_error *err)
+static int bad_directory(const char *runtime, uid_t owner, struct brig_error *err)
 {
-	int r = error_set(err, BRIG_E_HOST, EACCES, "%s %s", path, why);
+	int r = error_set(err, BRIG_E_HOST, EACCES, "%s has a directory %s that is not yours alone",
+			  runtime, WARM_DIRECTORY);
 
-	error_remedy(err, "make it yours alone: chmod 700 %s", path);
+	if (owner == geteuid()) {
+		error_remedy(err, "make it yours alone: chmod 700 %s/%s", runtime, WARM_DIRECTORY);
+	} else {
+		error_remedy(err, "set XDG_RUNTIME_DIR to a directory that only you can use");
+	}
 	return r;
 }
 
@@ -78,7 +83,7 @@ static int open_directory(const char *runtime, struct brig_error *err)
 		return error_errno(err, BRIG_E_HOST, errno, "%s/%s", runtime, WARM_DIRECTORY);
 	}
 	if (info.st_uid != geteuid() || (info.st_mode & 022)) {
-		return bad_directory(runtime, "has a directory brig that is not yours alone", err);
+		return bad_directory(runtime, info.st_uid, err);
 	}
 	return TAKE_FD(directory);
 }

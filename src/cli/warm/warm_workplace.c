@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -113,6 +114,8 @@ static int start(struct warm_workplace *workplace)
 	pid_t service = getpid();
 	workplace->pid = fork();
 	if (workplace->pid == 0) {
+		/* The request that it is made for comes again, and is cleared after the run. */
+		explicit_bzero(workplace->service->buffer, workplace->service->filled);
 		warm_worker_main(pair[1], service);
 	}
 	close(pair[1]);
