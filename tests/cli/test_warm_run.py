@@ -459,6 +459,26 @@ def test_it_ends_after_its_runs():
     own.stop()
 
 
+def test_another_one_while_it_ends():
+    """A service that waits for its last runs keeps nobody waiting: its place is free."""
+    own = Service()
+    first = own.pid
+    run = own.open("-c", "print('begun', flush=True); input()", stdin=subprocess.PIPE)
+    assert run.stdout.readline() == b"begun\n"
+    stopping = subprocess.Popen([BRIG, "warm", "stop"], env=own.env)
+    warm_service.wait_for(lambda: not os.path.exists(own.socket))
+    assert own.run("-c", PRINT).stdout == b"42\n"  # waits a minute for one that does not answer
+    own.start()
+    assert own.pid != first
+    with own.taken():
+        assert own.run("-c", PRINT).stdout == b"42\n"
+    assert stopping.poll() is None
+    assert run.communicate(b"\n", timeout=60) == (b"", b"")
+    assert stopping.wait(timeout=60) == 0
+    assert os.path.exists(own.socket)  # that of the second one
+    own.stop()
+
+
 def test_a_socket_that_is_left_from_a_killed_service():
     own = Service()
     warm_service.kill(own.pid)

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/files/fdpass_bytes.h"
 #include "base/files/write_all.h"
 #include "cli/warm/warm_link.h"
 #include "cli/warm/warm_proof.h"
@@ -27,6 +28,17 @@ static bool is_replaced(void)
 	struct stat info;
 
 	return stat("/proc/self/exe", &info) == 0 && info.st_nlink == 0;
+}
+
+/* No name any more: new runs are cold at once, and another service can start. */
+static void close_listener(struct warm_service *service)
+{
+	loop_remove(service->listening);
+	service->listening = NULL;
+	if (service->listener >= 0 && !service->passed) {
+		unlink(service->name.sun_path);
+	}
+	plain_socket_drop(&service->listener);
 }
 
 void warm_service_settle(struct warm_service *service)
@@ -44,8 +56,10 @@ void warm_service_settle(struct warm_service *service)
 void warm_service_stop(struct warm_service *service)
 {
 	service->stopping = true;
-	loop_remove(service->listening);
-	service->listening = NULL;
+	/* Systemd's stays, and its clients are told: else each would wait for an answer. */
+	if (!service->passed) {
+		close_listener(service);
+	}
 	warm_workplaces_dismiss(service);
 	warm_service_settle(service);
 }
@@ -128,8 +142,8 @@ static int open_service(struct warm_service *service, struct brig_error *err)
 
 static void close_service(struct warm_service *service)
 {
+	close_listener(service);
 	if (service->loop) {
-		loop_remove(service->listening);
 		loop_remove(service->signalling);
 		while (service->links.first) {
 			warm_link_free(
@@ -139,10 +153,6 @@ static void close_service(struct warm_service *service)
 		loop_timer_clear(&service->idle);
 		loop_free(service->loop);
 	}
-	if (service->listener >= 0 && !service->passed) {
-		unlink(service->name.sun_path);
-	}
-	close_fd(&service->listener);
 	close_fd(&service->signals);
 	free(service->buffer);
 }
