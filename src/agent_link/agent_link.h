@@ -40,6 +40,8 @@ struct agent_options {
 	bool mounts;
 	/* The agent is root: the program has these ids, and no capabilities. 0: the agent's own */
 	uint32_t user, group;
+	/* So it is in cells for which it assigns addresses, if there is an id for the program. */
+	bool separates;
 	/* Reads from the stream, as recv() with MSG_DONTWAIT, or -errno; NULL: that. */
 	ssize_t (*receive)(struct run *run, void *at, size_t size);
 	/*

@@ -106,13 +106,15 @@ static int put_work(struct agent_link *link, const struct spec *spec)
 
 static int put_ids(struct agent_link *link, const struct spec *spec)
 {
-	(void)spec;
+	bool separate = link->options.separates && spec_separates(spec);
+	uint32_t user = separate ? SPEC_PROGRAM_ID : link->options.user;
+
 	next_phase(link);
-	if (!link->options.user) {
+	if (!user) {
 		return 0;
 	}
-	frame_put_u32(data_of(link), link->options.user);
-	frame_put_u32(data_of(link) + 4, link->options.group);
+	frame_put_u32(data_of(link), user);
+	frame_put_u32(data_of(link) + 4, separate ? SPEC_PROGRAM_ID : link->options.group);
 	return put(link, FRAME_IDS, 8);
 }
 

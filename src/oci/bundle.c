@@ -11,7 +11,6 @@
 #include "oci/oci.h"
 #include "run/spec/rlimits.h"
 
-#define PROGRAM_ID 1000
 /* Of the five sets of capabilities, those that an agent needs: the first. */
 #define HELD_SETS 3
 
@@ -29,10 +28,10 @@ struct ids {
 static struct ids ids_of(const struct spec *spec, const struct oci_runtime *runtime)
 {
 	if (spec->ranged) {
-		return (struct ids){ { { 0, 0 }, { PROGRAM_ID, 1 } }, 2, PROGRAM_ID };
+		return (struct ids){ { { 0, 0 }, { SPEC_PROGRAM_ID, 1 } }, 2, SPEC_PROGRAM_ID };
 	}
 	/* An ordinary user has one id. */
-	unsigned inside = runtime->needs_root ? 0 : PROGRAM_ID;
+	unsigned inside = runtime->needs_root ? 0 : SPEC_PROGRAM_ID;
 	return (struct ids){ { { inside, 0 } }, 1, inside };
 }
 
@@ -82,26 +81,50 @@ static void put_limits(struct json_out *json, const struct spec *spec)
 }
 
 /*
- * The agent's work with capabilities of gVisor's kernel, which it gives up before the program
- * begins. /dev can be written there, and belongs to root, which the program of an ordinary user is:
- * the agent gives it away. And it assigns the addresses of the gate.
+ * The agent's work with capabilities of gVisor's kernel, of which the program has none. /dev can be
+ * written there, and belongs to root, which the program of an ordinary user is: the agent gives it
+ * away. And it assigns the addresses of the gate: where the program has another id, as root, since
+ * only root keeps capabilities when it is executed there (runsc of 2024).
  */
 struct duties {
-	bool gives, assigns;
+	bool gives, assigns, separates;
 };
 
-/* Those for the addresses are not in the bounding set: a program that is executed has none. */
+/* Each capability, and the duties for which it is needed. */
+static const struct {
+	const char *name;
+	bool gives, assigns, separates;
+	bool bounding; /* there too: a program that root executes would have them, but for that */
+} powers[] = {
+	{ "CAP_NET_ADMIN", false, true, true, false },
+	{ "CAP_CHOWN", true, false, true, true },
+	{ "CAP_SETPCAP", true, false, true, true },
+	/* The program has an id of its own, and so have its files. */
+	{ "CAP_DAC_OVERRIDE", false, false, true, true },
+	{ "CAP_FOWNER", false, false, true, true },
+	{ "CAP_KILL", false, false, true, true },
+	{ "CAP_SETGID", false, false, true, true },
+	{ "CAP_SETUID", false, false, true, true },
+};
+
 static void put_capabilities(struct json_out *json, struct duties duties)
 {
 	static const char *const sets[] = { "bounding", "effective", "permitted", "inheritable",
 					    "ambient" };
-	static const char *const names[] = { "CAP_NET_ADMIN", "CAP_CHOWN", "CAP_SETPCAP" };
-	const size_t last = duties.gives ? ARRAY_SIZE(names) : 1;
 
 	json_open(json, "capabilities", '{');
 	for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
-		size_t first = duties.assigns && i > 0 ? 0 : 1;
-		put_list(json, sets[i], names + first, i < HELD_SETS ? last - first : 0);
+		const char *names[ARRAY_SIZE(powers)];
+		size_t count = 0;
+		for (size_t j = 0; j < ARRAY_SIZE(powers) && i < HELD_SETS; j++) {
+			bool wanted = (duties.gives && powers[j].gives) ||
+				      (duties.assigns && powers[j].assigns) ||
+				      (duties.separates && powers[j].separates);
+			if (wanted && (i > 0 || powers[j].bounding || duties.separates)) {
+				names[count++] = powers[j].name;
+			}
+		}
+		put_list(json, sets[i], names, count);
 	}
 	json_close(json, '}');
 }
@@ -110,13 +133,15 @@ static void put_process(struct json_out *json, const struct ids *ids, const stru
 {
 	static const char *const agent[] = { ("/" HOLDER_AGENT), "/dev", "/dev/net" };
 	const struct duties duties = { .gives = limited && ids->program == 0,
-				       .assigns = limited && limited->gate_ports_count };
+				       .assigns = limited && limited->gate_ports_count,
+				       .separates = limited && spec_separates(limited) };
+	const unsigned id = duties.separates ? 0 : ids->program;
 
 	json_open(json, "process", '{');
 	json_bool(json, "terminal", false);
 	json_open(json, "user", '{');
-	json_u64(json, "uid", ids->program);
-	json_u64(json, "gid", ids->program);
+	json_u64(json, "uid", id);
+	json_u64(json, "gid", id);
 	json_close(json, '}');
 	put_list(json, "args", agent, duties.gives ? ARRAY_SIZE(agent) : 1);
 	put_list(json, "env", NULL, 0);

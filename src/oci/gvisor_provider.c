@@ -42,7 +42,7 @@ static int ready(struct run *run)
 }
 
 /* Its kernel has no routes of type local; but all addresses of the loopback's networks are. */
-static const struct agent_options agent = { .assigns = true };
+static const struct agent_options agent = { .assigns = true, .separates = true };
 
 static const struct held_kind sandbox = {
 	.agent = &agent,

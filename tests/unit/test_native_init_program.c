@@ -56,13 +56,19 @@ static int high(int fd)
 /* Its status is 7; before that it has a child if one is wanted: 'q' ends at once, 'o' later. */
 static _Noreturn void be_payload(int life, int later, char child)
 {
+	siginfo_t info;
 	char byte;
+	pid_t other = child ? fork() : -1;
 
-	if (child && fork() == 0) {
+	if (other == 0) {
 		if (child == 'o') {
 			(void)!read(later, &byte, 1);
 		}
 		_exit(0);
+	}
+	/* It has ended, and is left for init. */
+	if (child == 'q') {
+		waitid(P_PID, (id_t)other, &info, WEXITED | WNOWAIT);
 	}
 	(void)!read(life, &byte, 1);
 	_exit(7);

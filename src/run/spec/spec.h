@@ -130,6 +130,15 @@ struct spec {
 	const char *wasm_engine; /* wasm provider: the policy's path of the engine; NULL: none */
 };
 
+/* The id of the program, as it sees it. */
+#define SPEC_PROGRAM_ID 1000u
+
+/* Is there one for the program alone, and a root beside it that assigns addresses? */
+static inline bool spec_separates(const struct spec *spec)
+{
+	return spec->ranged && spec->gate_ports_count;
+}
+
 static inline const struct cell_traits *spec_traits(const struct spec *spec)
 {
 	return &cell_traits[spec->kind];
