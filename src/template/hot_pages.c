@@ -37,6 +37,9 @@
 #define HOT_READ     (1ull << 62)
 #define WINDOW_PAGES 16
 
+/* A larger mapping, of a gibibyte, is a reservation: it is not looked through. */
+#define MAPPING_PAGES_MAX (1u << 18)
+
 /* In terms of pagemap: which pages of such mappings count. */
 struct interest {
 	bool written;        /* of mappings that can be written to, or of the others, of files */
@@ -51,6 +54,9 @@ static const struct interest interests[] = {
 
 static bool counts(const struct interest *interest, const struct mapping *mapping)
 {
+	if (mapping->end - mapping->first > MAPPING_PAGES_MAX) {
+		return false;
+	}
 	return interest->written ? mapping->written
 				 : !mapping->written && mapping->read && mapping->file;
 }

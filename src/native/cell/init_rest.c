@@ -26,25 +26,26 @@ static _Noreturn void end_cell(int status)
 	}
 }
 
-static long send_record(const struct init_rest *rest, const struct wire_record *record,
-			struct msghdr *message)
+/* `control`: of the message, NULL for none. */
+static int send_record(const struct init_rest *rest, const struct wire_record *record,
+		       void *control, size_t control_size)
 {
 	struct iovec part = { (void *)(uintptr_t)record, sizeof(*record) };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control,
+				  .msg_controllen = control_size };
 	long n;
 
-	message->msg_iov = &part;
-	message->msg_iovlen = 1;
 	do {
-		n = sys_raw(SYS_sendmsg, rest->control, (long)message, MSG_NOSIGNAL);
+		n = sys_raw(SYS_sendmsg, rest->control, (long)&message, MSG_NOSIGNAL);
 	} while (n == -EINTR);
-	return n < 0 ? n : n == (long)sizeof(*record) ? 0 : -EIO;
+	return n < 0 ? (int)n : n == (long)sizeof(*record) ? 0 : -EIO;
 }
 
 static int send_plain(const struct init_rest *rest, const struct wire_record *record)
 {
-	struct msghdr message = { 0 };
-
-	return (int)send_record(rest, record, &message);
+	return send_record(rest, record, NULL, 0);
 }
 
 static void send_pidfd(const struct init_rest *rest, int pidfd)
@@ -56,11 +57,9 @@ static void send_pidfd(const struct init_rest *rest, int pidfd)
 	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
 				.cmsg_level = SOL_SOCKET,
 				.cmsg_type = SCM_RIGHTS } };
-	struct msghdr message = { .msg_control = control.bytes,
-				  .msg_controllen = sizeof(control.bytes) };
 
 	*(int *)(void *)CMSG_DATA(&control.head) = pidfd;
-	send_record(rest, &record, &message);
+	send_record(rest, &record, control.bytes, sizeof(control.bytes));
 }
 
 _Noreturn void init_rest_die(const struct init_rest *rest, unsigned step, int errnum)
