@@ -29,8 +29,6 @@
 #define SIGNALS 65
 /* More than the template's own functions need. */
 #define DEAD_STACK_BYTES 32768
-/* The id that every program has in its cell. */
-#define PAYLOAD_ID 1000
 #define HIGH_FD    255
 /* Of restartable sequences: the size that every kernel takes, and the C library's signature. */
 #define RSEQ_BYTES     32
@@ -119,7 +117,7 @@ static void remember_process(void)
 	for (int i = 1; i < SIGNALS; i++) {
 		sigaction(i, NULL, &serving.actions[i]);
 	}
-	process_area_take(&serving.area, serving.sizes.args, serving.sizes.env, PAYLOAD_ID);
+	process_area_take(&serving.area, serving.sizes.args, serving.sizes.env, SPEC_PROGRAM_ID);
 	remember_thread();
 }
 
