@@ -29,7 +29,7 @@
 #define SIGNALS 65
 /* More than the template's own functions need. */
 #define DEAD_STACK_BYTES 32768
-#define HIGH_FD    255
+#define HIGH_FD          255
 /* Of restartable sequences: the size that every kernel takes, and the C library's signature. */
 #define RSEQ_BYTES     32
 #define RSEQ_SIGNATURE 0x53053053
